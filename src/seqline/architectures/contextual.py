@@ -1,0 +1,43 @@
+"""contextual: the same fixed context, fed to the decoder at every step.
+
+    context    c = h_S (`final`)  or  c = (1/S) sum over t of h_t (`mean`)
+    decoder    h_n = f(h_{n-1}, [y_{n-1}; c]),  h_0 = h_S
+    output     z_n = h_n,  p(y_n | y_<n, x) = softmax(W tanh(W_z z_n) + b)
+    training   maximize sum over n of log p(y_n | y_<n, x)
+
+All else is `encoder-decoder`.
+Source: Cho et al. 2014 (1406.1078), equation 3: h_n = f(h_{n-1}, y_{n-1}, c).
+Differs: c enters the cell's input only, not the output layer, and h_0 is h_S itself rather than a tanh of it (the paper's
+    own system is the recipe `cho`); `mean` is ours.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from seqline.architectures.encoder_decoder import LEARNING_RATE, SIZES, RecurrentSettings, assemble
+from seqline.architectures.recipe import Recipe, Vocabulary
+from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.models.readers import ReadsSummary
+
+
+class ContextualSettings(RecurrentSettings):
+    """`summary`: which vector of the source enters every step."""
+
+    summary: Literal["final", "mean"] = "final"
+
+
+def build(settings: ContextualSettings, vocab: Vocabulary) -> EncoderDecoder:
+    """Build the recipe."""
+    return assemble(settings, vocab, ReadsSummary(settings.hidden_size, settings.summary))
+
+
+RECIPE = Recipe(
+    name="contextual",
+    title="the same fixed context fed at every step",
+    paper="after Cho et al. 2014 (1406.1078)",
+    settings=ContextualSettings,
+    sizes=SIZES,
+    build=build,
+    learning_rate=LEARNING_RATE,
+)

@@ -1,0 +1,58 @@
+"""What a recipe is: a name in history, settings with sizes, and a page that builds a model from parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.parts.embeddings import Embedding
+from seqline.sections import Section
+
+SizeName = Literal["tiny", "small", "base"]
+Width = Field(ge=1, le=8192)
+Depth = Field(ge=1, le=64)
+Share = Field(ge=0.0, lt=1.0)
+
+
+class Vocabulary(NamedTuple):
+    """How many ids each side has, and whether both sides use one table."""
+
+    source_size: int
+    target_size: int
+    is_shared: bool
+
+
+class Settings(Section):
+    """Base of every recipe's settings; the numbers come from the recipe's sizes."""
+
+    embed_size: int = Width
+    dropout: float = Share
+
+    def embeddings(self, vocab: Vocabulary, is_scaled: bool = False) -> tuple[Embedding, Embedding]:
+        """Return the source's and the target's table, one and the same where the vocabulary is shared."""
+        target = Embedding(vocab.target_size, self.embed_size, self.dropout, is_scaled)
+        if vocab.is_shared:
+            return target, target
+        return Embedding(vocab.source_size, self.embed_size, self.dropout, is_scaled), target
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One architecture of the line.
+
+    name: what `--arch` takes. title: one line for people. paper: authors, year, identifier.
+    settings: its settings class. sizes: named defaults of those settings. build: settings and vocabulary to a model.
+    learning_rate: the peak that suits it, by size.
+    """
+
+    name: str
+    title: str
+    paper: str
+    settings: type[Settings]
+    sizes: Mapping[SizeName, Mapping[str, Any]]
+    build: Callable[[Any, Vocabulary], EncoderDecoder]
+    learning_rate: Mapping[SizeName, float]

@@ -1,0 +1,138 @@
+"""Defaults that fit the corpus and the time: model size, batch size, number of steps.
+
+Whatever the user set stands; what is None is chosen here, once, and recorded in the run's config.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+
+from torch.nn import Module
+
+from seqline.architectures.recipe import Recipe, SizeName
+from seqline.config import Config
+from seqline.data.batch import Example
+from seqline.data.loader import plan_epoch
+from seqline.errors import UserError
+from seqline.prepare import lengths_of
+from seqline.sections import validate_section
+from seqline.training.optimizer import build_optimizer
+from seqline.training.task import TrainingTask
+
+SMALL_FROM, BASE_FROM = 20_000, 500_000  # training pairs
+BATCH_TOKENS: dict[SizeName, int] = {"tiny": 900, "small": 1600, "base": 4096}
+EPOCHS: dict[SizeName, int] = {"tiny": 40, "small": 20, "base": 8}
+MOST_EPOCHS = 100  # in a time budget: more passes over a small corpus only wear it out
+LEAST_UPDATES = 1000  # fewer, larger steps than these learn less from the same time
+LEAST_BATCH_TOKENS = 300
+SHARE_FOR_UPDATES = 0.88  # of a time budget; the rest is validation and checkpoints
+MEASURED_SECONDS, MEASURED_STEPS = 4.0, 30
+
+
+def choose_size(config: Config, num_pairs: int) -> SizeName:
+    """Return the named size: the user's, or by the number of training pairs."""
+    if config.model.size != "auto":
+        return config.model.size
+    return "tiny" if num_pairs < SMALL_FROM else "small" if num_pairs < BASE_FROM else "base"
+
+
+def with_model(config: Config, recipe: Recipe, size: SizeName, where: str = "model") -> Config:
+    """Fill in the recipe's settings for a size under those that the user gave.
+
+    Raises:
+        UserError: a setting that the recipe does not have, or a value it cannot take.
+    """
+    given = {**recipe.sizes[size], **config.model.settings}
+    settings = validate_section(recipe.settings, given, where, ("architecture", "size"))
+    changes = {f"model.{key}": value for key, value in settings.model_dump(exclude_none=True).items()}
+    return config.replace(**{"model.architecture": recipe.name, "model.size": size, **changes})
+
+
+def with_batches(config: Config, recipe: Recipe, size: SizeName) -> Config:
+    """Fill in batch size and learning rate."""
+    training = config.training
+    return config.replace(
+        **{
+            "training.batch_tokens": training.batch_tokens or BATCH_TOKENS[size],
+            "training.learning_rate": training.learning_rate or recipe.learning_rate[size],
+        }
+    )
+
+
+def with_steps(
+    config: Config,
+    given: Config,
+    size: SizeName,
+    examples: list[Example],
+    seconds_a_step: Callable[[int], float],
+) -> Config:
+    """Fix the number of steps, and with it warm-up and the rhythm of validation.
+
+    Args:
+        config: with size, batch size and learning rate filled in.
+        given: as the user gave it: a batch size chosen for them may still shrink.
+        size: of the model.
+        examples: the training set.
+        seconds_a_step: batch_tokens -> measured seconds of one update; asked only under `training.max_minutes`.
+
+    Raises:
+        UserError: a batch budget that no pair fits.
+    """
+    batch_tokens, training = config.training.batch_tokens or BATCH_TOKENS[size], config.training
+    batches = _batches(examples, batch_tokens)
+    most = batches * (training.max_epochs or (MOST_EPOCHS if training.max_minutes else EPOCHS[size]))
+    steps = training.max_steps or max(most, 0 if training.max_epochs else LEAST_UPDATES)
+    if training.max_minutes and not training.max_steps:
+        seconds = training.max_minutes * 60 * SHARE_FOR_UPDATES
+        affordable = seconds / seconds_a_step(batch_tokens)
+        if affordable < LEAST_UPDATES and given.training.batch_tokens is None:
+            batch_tokens = max(LEAST_BATCH_TOKENS, int(batch_tokens * affordable / LEAST_UPDATES))
+            affordable = seconds / seconds_a_step(batch_tokens)
+        steps = max(1, min(steps, int(affordable)))
+    parts = 10 if training.max_minutes else 20
+    rhythm = training.validate_every or max(1, -(-steps // parts))
+    return config.replace(
+        **{
+            "training.batch_tokens": batch_tokens,
+            "training.max_steps": steps,
+            "training.warmup_steps": min(400, steps // 10) if training.warmup_steps is None else training.warmup_steps,
+            "training.validate_every": rhythm,
+            "training.checkpoint_every": training.checkpoint_every or rhythm,
+        }
+    )
+
+
+def _batches(examples: list[Example], batch_tokens: int) -> int:
+    count = len(plan_epoch(*lengths_of(examples), batch_tokens, 0, 0))
+    if count == 0:
+        shortest = min(max(len(e.source), len(e.target) + 1) for e in examples)
+        raise UserError(
+            f"{batch_tokens} tokens hold no pair, the shortest has {shortest}",
+            where="training.batch_tokens",
+            fix=f"give at least {shortest}",
+        )
+    return count
+
+
+def measure_step(model: Module, task: TrainingTask) -> float:
+    """Return the seconds of one update, measured on a copy of the model that is thrown away.
+
+    Batches are taken evenly from the first epoch, so that short and long sentences count as they occur.
+    """
+    twin = copy.deepcopy(model).train()
+    optimizer = build_optimizer(twin, 1e-5, 0.0)
+    plan = task.plan_epoch(0)
+    chosen = [plan[i * len(plan) // MEASURED_STEPS] for i in range(MEASURED_STEPS)]
+    seconds: list[float] = []
+    for rows in (chosen[0], *chosen):
+        began = time.monotonic()
+        sums = task.compute_loss(twin, task.make_batch(rows))
+        (sums.loss / max(1, sums.num_tokens)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        seconds.append(time.monotonic() - began)
+        if len(seconds) > 3 and sum(seconds) > MEASURED_SECONDS:
+            break
+    return sum(seconds[1:]) / len(seconds[1:])  # the first one pays for first use

@@ -1,0 +1,1 @@
+"""From files to batches: text and its pairs, tokenizers, batches and their order. Knows nothing of models."""

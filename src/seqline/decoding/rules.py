@@ -1,0 +1,129 @@
+"""Rules: which tokens may come next. A rule only forbids, it never changes a probability.
+
+A rule is a function of the prefix [N t] (bos not included) and the log-probabilities [N V]. It returns the
+log-probabilities with those of forbidden tokens set to -inf. It may write into the tensor that it is given: a copy of
+hundreds of rows over a large vocabulary costs as much as a softmax. Nothing is renormalised, so the score of a
+hypothesis is its score under the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+Rule = Callable[[Tensor, Tensor], Tensor]
+
+_NEVER = float("-inf")
+
+
+def allowed_log_probs(logits: Tensor, prefix: Tensor, rules: Sequence[Rule]) -> Tensor:
+    """Return the log-probabilities of the next token, with -inf for those that a rule forbids.
+
+    Args:
+        logits: [N 1 V], of the last position.
+        prefix: [N t], the ids generated so far.
+        rules: applied in order.
+
+    Returns:
+        [N V], in the dtype of the logits, at least float32.
+
+    Raises:
+        FloatingPointError: a row has logits that give no distribution (NaN, +inf, or -inf everywhere).
+    """
+    dtype = torch.promote_types(logits.dtype, torch.float32)
+    log_probs = torch.log_softmax(logits[:, -1], dim=-1, dtype=dtype)
+    if bool(log_probs[:, 0].isnan().any()):  # one such logit makes its whole row NaN
+        raise FloatingPointError(f"the decoder gave logits that are not finite after {prefix.shape[1]} tokens")
+    for rule in rules:
+        log_probs = rule(prefix, log_probs)
+    return log_probs
+
+
+def forbid(ids: Sequence[int]) -> Rule:
+    """Make a rule that never allows the tokens `ids`."""
+    columns = torch.tensor(ids, dtype=torch.long)
+
+    def rule(prefix: Tensor, log_probs: Tensor) -> Tensor:
+        return log_probs.index_fill_(1, columns.to(log_probs.device), _NEVER)
+
+    return rule
+
+
+def min_length(length: int, eos_id: int) -> Rule:
+    """Make a rule that forbids the end token before `length` other tokens are generated; 1 = never empty."""
+    forbid_eos = forbid((eos_id,))
+
+    def rule(prefix: Tensor, log_probs: Tensor) -> Tensor:
+        return forbid_eos(prefix, log_probs) if prefix.shape[1] < length else log_probs
+
+    return rule
+
+
+# Well-formed UTF-8 as an automaton. A state says which bytes may come next: OUTSIDE a sequence, after 1 to 3 missing
+# bytes of any kind, or after a lead byte whose next byte has a narrower range (no overlong forms, no surrogates,
+# nothing above U+10FFFF). Each line: state, first byte, last byte, next state. 0x00 and 0x0A are left out: a line
+# of text never holds them.
+_OUTSIDE, _NEED_1, _NEED_2, _NEED_3, _AFTER_E0, _AFTER_ED, _AFTER_F0, _AFTER_F4 = range(8)
+_TRANSITIONS = (
+    (_OUTSIDE, 0x01, 0x09, _OUTSIDE),
+    (_OUTSIDE, 0x0B, 0x7F, _OUTSIDE),
+    (_OUTSIDE, 0xC2, 0xDF, _NEED_1),
+    (_OUTSIDE, 0xE0, 0xE0, _AFTER_E0),
+    (_OUTSIDE, 0xE1, 0xEC, _NEED_2),
+    (_OUTSIDE, 0xED, 0xED, _AFTER_ED),
+    (_OUTSIDE, 0xEE, 0xEF, _NEED_2),
+    (_OUTSIDE, 0xF0, 0xF0, _AFTER_F0),
+    (_OUTSIDE, 0xF1, 0xF3, _NEED_3),
+    (_OUTSIDE, 0xF4, 0xF4, _AFTER_F4),
+    (_NEED_1, 0x80, 0xBF, _OUTSIDE),
+    (_NEED_2, 0x80, 0xBF, _NEED_1),
+    (_NEED_3, 0x80, 0xBF, _NEED_2),
+    (_AFTER_E0, 0xA0, 0xBF, _NEED_1),
+    (_AFTER_ED, 0x80, 0x9F, _NEED_1),
+    (_AFTER_F0, 0x90, 0xBF, _NEED_2),
+    (_AFTER_F4, 0x80, 0x8F, _NEED_2),
+)
+
+
+def whole_utf8(byte_values: Sequence[int]) -> Rule:
+    """Make a rule under which byte pieces always form whole, well-formed UTF-8 without 0x00 and 0x0A.
+
+    Inside a sequence only its legal next bytes are allowed: no other piece and no end token. The state is found from
+    the last 3 ids: a sequence has at most 4 bytes, so it began there or not at all.
+
+    Args:
+        byte_values: for each id of the vocabulary the byte it stands for, or -1.
+
+    *Source*: The Unicode Standard, table 3-7, "Well-Formed UTF-8 Byte Sequences".
+    """
+    next_state, is_allowed = _utf8_tables(byte_values)
+    forbid_outside = forbid((~is_allowed[_OUTSIDE]).nonzero().flatten().tolist())
+
+    def rule(prefix: Tensor, log_probs: Tensor) -> Tensor:
+        table = next_state.to(prefix.device)
+        state = prefix.new_full((prefix.shape[0],), _OUTSIDE)
+        for column in prefix[:, -3:].unbind(1):
+            state = table[state, column]
+        inside = (state != _OUTSIDE).nonzero().flatten()  # few rows
+        is_next = is_allowed.to(prefix.device)[state[inside]]
+        rows_inside = log_probs[inside].masked_fill(~is_next, _NEVER)
+        return forbid_outside(prefix, log_probs).index_copy_(0, inside, rows_inside)
+
+    return rule
+
+
+def _utf8_tables(byte_values: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Return the state after each id and whether the id is allowed, both [8 V]: state by id."""
+    byte_of = torch.tensor(byte_values, dtype=torch.long)
+    is_byte = byte_of >= 0
+    next_state = torch.full((8, len(byte_of)), _OUTSIDE)
+    is_allowed = torch.zeros(8, len(byte_of), dtype=torch.bool)
+    is_allowed[_OUTSIDE] = ~is_byte
+    for state, first, last, then in _TRANSITIONS:
+        columns = (byte_of >= first) & (byte_of <= last)
+        next_state[state, columns] = then
+        is_allowed[state] |= columns
+    # An id that is not allowed (in a prefix made without this rule) ends the sequence and is read as if outside.
+    return torch.where(is_allowed, next_state, next_state[_OUTSIDE]), is_allowed

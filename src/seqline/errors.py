@@ -1,0 +1,25 @@
+"""What goes wrong and whose fault it is: the one error type that a user can mend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """A mistake in what the user gave: a file, an option, a setting, a run folder. Exit status 2.
+
+    The message is one line, `where: what; fix`. `where` is a file, `file:line`, an option or a setting.
+    """
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        self.what, self.where, self.fix = what, where, fix
+        message = f"{where}: {what}" if where else what
+        super().__init__(" ".join(f"{message}; {fix}".split()) if fix else " ".join(message.split()))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Name the nearest known name, or list them all when none is near. For the `fix` of a UserError."""
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"

@@ -1,0 +1,1 @@
+"""How good outputs are: scores that equal the public tools' and say how they were made."""

@@ -1,0 +1,180 @@
+"""Recurrent cells, one step of time each: Elman (1990), LSTM (Hochreiter & Schmidhuber 1997), GRU (Cho et al. 2014).
+
+A cell maps an input and a state to an output and the next state. Its parameters have the names, shapes and gate order of
+`torch.nn.RNN`, `LSTM` and `GRU` (one layer), so that `fused` can hand a whole sequence to torch's kernel on the same weights.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from torch import nn
+
+from seqline.shapes import Bool, Float, Tensor
+from seqline.watch import show
+
+
+class Cell(nn.Module, ABC):
+    """One step of a recurrent layer.
+
+    Args:
+        input_size: width of the input x_t.
+        hidden_size: width of the output h_t.
+    """
+
+    num_gates: int
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size = input_size, hidden_size
+        rows = self.num_gates * hidden_size
+        self.weight_ih = nn.Parameter(torch.empty(rows, input_size))
+        self.weight_hh = nn.Parameter(torch.empty(rows, hidden_size))
+        self.bias_ih = nn.Parameter(torch.empty(rows))
+        self.bias_hh = nn.Parameter(torch.empty(rows))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw input weights by Glorot (2010), recurrent weights orthogonal gate by gate, biases zero."""
+        for gate in self.weight_ih.data.chunk(self.num_gates):
+            nn.init.xavier_uniform_(gate)
+        for gate in self.weight_hh.data.chunk(self.num_gates):
+            nn.init.orthogonal_(gate)
+        nn.init.zeros_(self.bias_ih)
+        nn.init.zeros_(self.bias_hh)
+
+    def weights(self) -> list[Tensor]:
+        """Return the parameters in the order torch's fused kernels take them."""
+        return [self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh]
+
+    def initial_state(self, batch_size: int) -> Any:
+        """Return zeros for `batch_size` rows."""
+        return self.weight_hh.new_zeros(batch_size, self.hidden_size)
+
+    def output_of(self, state: Any) -> Float[Tensor, "B D"]:
+        """Return the h in a state."""
+        return state
+
+    @abstractmethod
+    def forward(self, x: Float[Tensor, "B I"], state: Any) -> tuple[Float[Tensor, "B D"], Any]:
+        """Take one step: input x_t and the state before it to output h_t and the state after it."""
+
+    @abstractmethod
+    def fused(self, x: Float[Tensor, "B T I"], state: Any, is_real: Bool[Tensor, "B T"] | None) -> tuple[Tensor, Any]:
+        """Run a right-padded sequence through torch's kernel; the state stops at each row's last real input."""
+
+
+class _HiddenOnly(Cell):
+    """A cell whose state is its output, so the state after any number of steps can be read off the outputs."""
+
+    @abstractmethod
+    def kernel(self, x: Tensor, state: Tensor) -> Tensor:
+        """Return the outputs [B T D] of torch's kernel."""
+
+    def fused(self, x: Tensor, state: Tensor, is_real: Tensor | None) -> tuple[Tensor, Tensor]:
+        outputs = self.kernel(x, state)
+        if is_real is None:
+            return outputs, outputs[:, -1]
+        lengths = is_real.sum(1)
+        last = (lengths - 1).clamp(min=0)
+        final = outputs[torch.arange(len(x), device=x.device), last]
+        return outputs, torch.where((lengths > 0)[:, None], final, state)
+
+
+class SimpleCell(_HiddenOnly):
+    """h_t = tanh(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh).
+
+    Source: Elman 1990, "Finding structure in time"; two biases as in torch.nn.RNN.
+    """
+
+    num_gates = 1
+
+    def forward(self, x: Float[Tensor, "B I"], state: Float[Tensor, "B D"]) -> tuple[Tensor, Tensor]:
+        h = torch.tanh(x @ self.weight_ih.T + self.bias_ih + state @ self.weight_hh.T + self.bias_hh)
+        show("simple cell", x=x, h=h)
+        return h, h
+
+    def kernel(self, x: Tensor, state: Tensor) -> Tensor:
+        return torch.rnn_tanh(x, state[None], self.weights(), True, 1, 0.0, False, False, True)[0]
+
+
+class GRUCell(_HiddenOnly):
+    """r, z = sigma(W x + U h);  n = tanh(W_n x + r * (U_n h));  h_t = (1 - z) * n + z * h_{t-1}.
+
+    Symbols: r reset, z update, n candidate.
+    Source: Cho et al. 2014 (1406.1078), section 2.3.
+    Differs: the reset gate acts after the matrix product, as in torch.nn.GRU; the paper applies it before.
+    """
+
+    num_gates = 3
+
+    def forward(self, x: Float[Tensor, "B I"], state: Float[Tensor, "B D"]) -> tuple[Tensor, Tensor]:
+        x_r, x_z, x_n = (x @ self.weight_ih.T + self.bias_ih).chunk(3, dim=-1)
+        h_r, h_z, h_n = (state @ self.weight_hh.T + self.bias_hh).chunk(3, dim=-1)
+        reset, update = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
+        candidate = torch.tanh(x_n + reset * h_n)
+        h = (1 - update) * candidate + update * state
+        show("gru cell", x=x, reset=reset, update=update, candidate=candidate, h=h)
+        return h, h
+
+    def kernel(self, x: Tensor, state: Tensor) -> Tensor:
+        return torch.gru(x, state[None], self.weights(), True, 1, 0.0, False, False, True)[0]
+
+
+class LSTMCell(Cell):
+    """i, f, o = sigma(W x + U h);  g = tanh(W_g x + U_g h);  c_t = f * c_{t-1} + i * g;  h_t = o * tanh(c_t).
+
+    Symbols: i input gate, f forget gate, g candidate, o output gate, c cell state. The state is the pair (h, c).
+    Source: Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000, whose bias starts at 1.
+    """
+
+    num_gates = 4
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        self.bias_ih.data[self.hidden_size : 2 * self.hidden_size] = 1.0
+
+    def initial_state(self, batch_size: int) -> tuple[Tensor, Tensor]:
+        zeros = super().initial_state(batch_size)
+        return zeros, zeros.clone()
+
+    def output_of(self, state: tuple[Tensor, Tensor]) -> Float[Tensor, "B D"]:
+        return state[0]
+
+    def forward(
+        self, x: Float[Tensor, "B I"], state: tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        h, c = state
+        i, f, g, o = (x @ self.weight_ih.T + self.bias_ih + h @ self.weight_hh.T + self.bias_hh).chunk(4, dim=-1)
+        input_gate, forget_gate, output_gate = torch.sigmoid(i), torch.sigmoid(f), torch.sigmoid(o)
+        candidate = torch.tanh(g)
+        c = forget_gate * c + input_gate * candidate
+        h = output_gate * torch.tanh(c)
+        show("lstm cell", x=x, input=input_gate, forget=forget_gate, candidate=candidate, output=output_gate, c=c, h=h)
+        return h, (h, c)
+
+    def fused(
+        self, x: Tensor, state: tuple[Tensor, Tensor], is_real: Tensor | None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        h, c = state
+        if is_real is None or bool(is_real.all()):
+            outputs, h, c = torch.lstm(x, (h[None], c[None]), self.weights(), True, 1, 0.0, False, False, True)
+            return outputs, (h[0], c[0])
+        # c is not among the outputs, so each row must stop at its own end: packed, longest row first.
+        lengths = is_real.sum(1)
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
+        order = packed.sorted_indices
+        data, h_end, c_end = torch.lstm(
+            packed.data, packed.batch_sizes, (h[None, order], c[None, order]), self.weights(), True, 1, 0.0, False, False
+        )
+        outputs, _ = nn.utils.rnn.pad_packed_sequence(
+            packed._replace(data=data), batch_first=True, total_length=x.shape[1]
+        )
+        back = packed.unsorted_indices
+        has_read = (lengths > 0)[:, None]
+        return outputs, (torch.where(has_read, h_end[0, back], h), torch.where(has_read, c_end[0, back], c))
+
+
+CELLS: dict[str, type[Cell]] = {"simple": SimpleCell, "lstm": LSTMCell, "gru": GRUCell}

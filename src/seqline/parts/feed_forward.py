@@ -1,0 +1,49 @@
+"""Feed-forward maps applied to each position alone."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from seqline.shapes import Float, Tensor
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2.
+
+    Source: Vaswani et al. 2017 (1706.03762), section 3.3, equation 2.
+    """
+
+    def __init__(self, width: int, inner_size: int, dropout: float) -> None:
+        super().__init__()
+        self.expand = nn.Linear(width, inner_size)
+        self.contract = nn.Linear(inner_size, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """Map each position alone."""
+        return self.contract(self.dropout(torch.relu(self.expand(x))))
+
+
+class TanhLayer(nn.Module):
+    """z -> tanh(W z): the attentional vector of Luong et al. 2015 (1508.04025), equation 5, bias included."""
+
+    def __init__(self, input_size: int, output_size: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(input_size, output_size)
+
+    def forward(self, z: Float[Tensor, "*shape I"]) -> Float[Tensor, "*shape O"]:
+        """Map each vector alone."""
+        return torch.tanh(self.project(z))
+
+
+class Maxout(nn.Module):
+    """t_j = max(u_{2j-1}, u_{2j}) with u = W z: the output layer of Bahdanau et al. 2015, section A.2.2."""
+
+    def __init__(self, input_size: int, output_size: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(input_size, 2 * output_size)
+
+    def forward(self, z: Float[Tensor, "*shape I"]) -> Float[Tensor, "*shape O"]:
+        """Map each vector alone."""
+        return self.project(z).unflatten(-1, (-1, 2)).amax(dim=-1)

@@ -1,0 +1,281 @@
+"""Training a run from a config: the one place that knows data, model, training and the run folder together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn import Module
+
+from seqline.budget import choose_size, measure_step, with_batches, with_model, with_steps
+from seqline.config import Config
+from seqline.data.batch import Batch, Example, collate
+from seqline.data.loader import plan_epoch, plan_in_order, too_long
+from seqline.data.text import PairSet, Tally
+from seqline.errors import UserError
+from seqline.evaluation.text_metrics import bleu, chrf
+from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.prepare import Corpus, encode_pairs, lengths_of, read_corpus, train_tokenizers
+from seqline.run_folder import (
+    CHECKPOINTS,
+    METRICS,
+    Tokenizers,
+    build_model,
+    find_recipe,
+    finish_run,
+    read_start,
+    start_run,
+)
+from seqline.training.callbacks import MetricsLog
+from seqline.training.loss import LossSum, evaluation_loss, smoothed_cross_entropy
+from seqline.training.progress import Validation
+from seqline.training.reports import Callback
+from seqline.training.task import TrainerSettings, TrainingResult, TrainingTask
+from seqline.training.trainer import train as run_trainer
+from seqline.training.weights import weights_of
+from seqline.translator import Translator
+
+VALIDATION_LENGTH_EXTRA = 10  # pieces over the longest reference, where a validation search stops
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training gave: the run folder, how it ended, and the facts that its manifest records."""
+
+    folder: Path
+    result: TrainingResult
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Session:
+    """Everything one training works with; config is fully resolved."""
+
+    config: Config
+    tokenizers: Tokenizers
+    model: EncoderDecoder
+    task: TrainingTask
+    fingerprint: str
+
+
+def train(
+    config: Config,
+    out: str | os.PathLike[str],
+    *,
+    resume: bool = False,
+    callbacks: Sequence[Callback] = (),
+    should_stop: Callable[[], str | None] = lambda: None,
+    say: Say = lambda _: None,
+) -> Trained:
+    """Train a model and leave a run folder.
+
+    Args:
+        config: data.train and model.architecture at least; what is None is chosen from corpus and time.
+        out: folder to make; under `resume` an existing one, whose own settings stand but for training.max_steps.
+        resume: go on from the newest checkpoint.
+        callbacks: told of steps and validations, beside the run's own metrics.jsonl.
+        should_stop: asked before every step; a reason ends the training there, and what was learned is kept.
+        say: takes one line for the user.
+
+    Raises:
+        UserError: bad settings or data, an `out` that exists; found before anything is created.
+    """
+    folder = Path(out)
+    session = _resumed(config, folder, say) if resume else _started(config, folder, say)
+    training = session.config.training
+    settings = TrainerSettings(
+        max_steps=training.max_steps or 1,
+        learning_rate=training.learning_rate or 0.0,
+        warmup_steps=training.warmup_steps or 0,
+        weight_decay=training.weight_decay,
+        clip_norm=training.clip_norm,
+        average_decay=training.average_decay,
+        validate_every=training.validate_every or 1,
+        checkpoint_every=training.checkpoint_every or 1,
+        patience=training.patience,
+        seed=training.seed,
+        deadline_seconds=training.max_minutes * 60 if training.max_minutes else None,
+    )
+    result = run_trainer(
+        session.model,
+        session.task,
+        settings,
+        checkpoints=folder / CHECKPOINTS,
+        resume_from=folder / CHECKPOINTS if resume else None,
+        callbacks=[MetricsLog(folder / METRICS), *callbacks],
+        should_stop=should_stop,
+    )
+    return Trained(folder, result, _finish(session, folder, result))
+
+
+def _started(config: Config, folder: Path, say: Say) -> _Session:
+    """Resolve everything, then create the run folder; a refusal creates nothing."""
+    recipe = find_recipe(config.model.architecture)
+    with_model(config, recipe, "tiny" if config.model.size == "auto" else config.model.size)  # refuse before reading
+    if os.path.lexists(folder):
+        raise UserError("exists already", where=str(folder), fix="name another --out, or go on with --resume")
+    corpus = _read(config, say)
+    size = choose_size(config, len(corpus.train.pairs))
+    resolved = with_batches(with_model(config, recipe, size), recipe, size)
+    tokenizers = train_tokenizers(corpus.train, config.tokenizer)
+    say(_vocabulary_line(tokenizers))
+    pairs, examples = encode_pairs(corpus.train, tokenizers, config.data.max_tokens, corpus.tally)
+    torch.manual_seed(config.training.seed)
+    model = build_model(resolved, tokenizers.vocabulary).to(config.training.device)
+
+    def seconds_a_step(batch_tokens: int) -> float:
+        trial = resolved.replace(**{"training.batch_tokens": batch_tokens})
+        return measure_step(model, _task(trial, tokenizers, pairs, examples, corpus))
+
+    resolved = with_steps(resolved, config, size, examples, seconds_a_step)
+    for row in too_long(*lengths_of(examples), resolved.training.batch_tokens or 1):
+        corpus.tally.add(f"over {resolved.training.batch_tokens} batch tokens", pairs.pairs[row].line)
+    say(str(corpus.tally))
+    resolved = resolved.replace(
+        **{"data.train": "", "data.valid": "", "data.fingerprint": corpus.fingerprint},
+        **{"training.threads": torch.get_num_threads()},
+    )
+    say(_model_line(resolved, model))
+    task = _task(resolved, tokenizers, pairs, examples, corpus)
+    start_run(folder, resolved, tokenizers)
+    return _Session(resolved, tokenizers, model, task, corpus.fingerprint)
+
+
+def _resumed(config: Config, folder: Path, say: Say) -> _Session:
+    """Take up a run with its own settings; only training.max_steps may be raised."""
+    resolved, tokenizers = read_start(folder)
+    _refuse_changes(config, resolved)
+    if config.training.max_steps is not None:
+        resolved = resolved.replace(**{"training.max_steps": config.training.max_steps})
+    where_data_is = {"data.train": config.data.train, "data.valid": config.data.valid}
+    corpus = _read(resolved.replace(**where_data_is), say)
+    if corpus.fingerprint != resolved.data.fingerprint:
+        raise UserError(
+            f"is not the corpus this run began with (SHA-256 {corpus.fingerprint[:12]}, "
+            f"then {resolved.data.fingerprint[:12]})",
+            where=config.data.train,
+            fix="give the same data, or start a new run",
+        )
+    pairs, examples = encode_pairs(corpus.train, tokenizers, resolved.data.max_tokens, corpus.tally)
+    torch.manual_seed(resolved.training.seed)
+    model = build_model(resolved, tokenizers.vocabulary).to(resolved.training.device)
+    task = _task(resolved, tokenizers, pairs, examples, corpus)
+    return _Session(resolved, tokenizers, model, task, corpus.fingerprint)
+
+
+def _refuse_changes(asked: Config, resolved: Config) -> None:
+    """Refuse a resume that asks for other settings than the run has."""
+    default, given, own = Config().model_dump(), asked.model_dump(), resolved.model_dump()
+    free = {("training", "max_steps"), ("data", "train"), ("data", "valid")}
+    for section, values in given.items():
+        for key, value in values.items():
+            is_set = value != default[section].get(key)
+            if is_set and (section, key) not in free and value != own[section].get(key):
+                raise UserError(
+                    f"the run has {own[section].get(key)!r}, not {value!r}",
+                    where=f"{section}.{key}",
+                    fix="resume with the run's own settings (only training.max_steps may change), or start a new run",
+                )
+
+
+def _read(config: Config, say: Say) -> Corpus:
+    corpus = read_corpus(config.data, config.training.seed)
+    for note in corpus.notes:
+        say(note)
+    return corpus
+
+
+def _task(
+    config: Config, tokenizers: Tokenizers, pairs: PairSet, examples: list[Example], corpus: Corpus
+) -> TrainingTask:
+    source_lengths, target_lengths = lengths_of(examples)
+    training, device = config.training, torch.device(config.training.device)
+
+    def compute_loss(model: Module, batch: Batch, smoothing: float = training.label_smoothing) -> LossSum:
+        logits = model(batch.source, batch.source_is_real, batch.target_in)
+        return smoothed_cross_entropy(logits, batch.target_out, batch.target_is_real, smoothing)
+
+    return TrainingTask(
+        plan_epoch=lambda epoch: plan_epoch(
+            source_lengths, target_lengths, training.batch_tokens or 1, training.seed, epoch
+        ),
+        make_batch=lambda rows: on_device(collate(examples, rows), device),
+        compute_loss=compute_loss,
+        validate=_validator(config, tokenizers, corpus.valid, compute_loss),
+        describe_rows=lambda rows: f"lines {', '.join(str(pairs.pairs[r].line) for r in rows[:20])} of {pairs.name}",
+    )
+
+
+def _validator(
+    config: Config, tokenizers: Tokenizers, valid: PairSet, compute_loss: Callable[..., LossSum]
+) -> Callable[[Module], Validation]:
+    """Return what scores a model: teacher-forced loss, and greedy BLEU and chrF2, on the first validation sentences."""
+    some = PairSet(valid.name, valid.pairs[: config.training.validate_sentences])
+    some, examples = encode_pairs(some, tokenizers, config.data.max_tokens, Tally(len(some.pairs)))
+    device = torch.device(config.training.device)
+    longest = max(len(example.target) for example in examples) + 1 + VALIDATION_LENGTH_EXTRA
+    decoding = config.decoding.model_copy(update={"max_length_factor": 0.0, "max_length_extra": longest})
+    plans = plan_in_order([max(lengths) for lengths in zip(*lengths_of(examples), strict=True)], 4096)
+    sources, references = [p.source for p in some.pairs], [p.target for p in some.pairs]
+
+    def validate(model: Module) -> Validation:
+        batches = (on_device(collate(examples, rows), device) for rows in plans)
+        loss = evaluation_loss(model, batches, lambda m, batch: compute_loss(m, batch, 0.0))
+        translator = Translator(model, tokenizers, config.data, decoding)  # pyright: ignore[reportArgumentType]
+        outputs = [t.text for t in translator.translate(sources, beam_size=1)]
+        scores = {
+            "BLEU": bleu(outputs, references, tokenize="auto").value,
+            "chrF2": chrf(outputs, references).value,
+        }
+        # BLEU decides; where it is the same (0 at the start, 100 on a toy), the loss does.
+        return Validation(loss, scores, round(scores["BLEU"], 2) - min(loss, 9.0) * 1e-3)
+
+    return validate
+
+
+def on_device(batch: Batch, device: torch.device) -> Batch:
+    """Move a batch's tensors."""
+    return batch if device.type == "cpu" else Batch(*(x.to(device) if isinstance(x, torch.Tensor) else x for x in batch))
+
+
+def _finish(session: _Session, folder: Path, result: TrainingResult) -> dict[str, Any]:
+    best, progress = result.best, result.progress
+    facts = {
+        "architecture": session.config.model.architecture,
+        "num_parameters": num_parameters(session.model),
+        "weights": best.label if best else f"last, at step {progress.step}",
+        "ended": result.reason,
+        "steps": progress.step,
+        "target_tokens_seen": progress.tokens_seen,
+        "training_seconds": round(progress.seconds, 1),
+        "validation": {"nats_per_token": best.validation.loss, **best.validation.scores} if best else None,
+        "data_sha256": session.fingerprint,
+        "threads": torch.get_num_threads(),
+    }
+    weights = best.weights if best else weights_of(session.model)
+    finish_run(folder, session.config, session.tokenizers, weights, facts)
+    return facts
+
+
+def num_parameters(model: Module) -> int:
+    """Count the numbers a model learns, tied ones once."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _vocabulary_line(tokenizers: Tokenizers) -> str:
+    source, target, is_shared = tokenizers.vocabulary
+    return f"vocabulary: {source:,} pieces shared" if is_shared else f"vocabulary: {source:,} source, {target:,} target"
+
+
+def _model_line(config: Config, model: Module) -> str:
+    training = config.training
+    return (
+        f"{config.model.architecture} ({config.model.size}): {num_parameters(model):,} parameters, "
+        f"{training.max_steps:,} steps of at most {training.batch_tokens:,} tokens"
+    )

@@ -1,0 +1,241 @@
+"""A run is one folder: config, tokenizers, weights and a manifest of their hashes. Nothing else is needed to translate.
+
+Files are verified before they are parsed, and the bytes that were hashed are the bytes that are parsed. No pickle, no code
+named by the config, no missing or extra tensor. What else lies in the folder (metrics, checkpoints) is never loaded here.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as parse_safetensors
+from safetensors.torch import save as dump_safetensors
+
+from seqline import files
+from seqline.architectures import ARCHITECTURES
+from seqline.architectures.recipe import Recipe, Vocabulary
+from seqline.config import Config, dump_toml, parse_toml
+from seqline.data.tokenizer import Tokenizer
+from seqline.errors import UserError, did_you_mean
+from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.sections import validate_section
+from seqline.shapes import Tensor
+
+FORMAT_VERSION = 1
+CONFIG, WEIGHTS, MANIFEST = "config.toml", "weights.safetensors", "manifest.json"
+METRICS, CHECKPOINTS = "metrics.jsonl", "checkpoints"
+LIBRARIES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The tokenizer of each side; one and the same object where they are shared."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The sizes a recipe needs."""
+        return Vocabulary(self.source.vocab_size, self.target.vocab_size, self.source is self.target)
+
+    def files(self) -> dict[str, bytes]:
+        """Return the models by their names in the run folder."""
+        if self.source is self.target:
+            return {"tokenizer/shared.model": self.source.model}
+        return {"tokenizer/source.model": self.source.model, "tokenizer/target.model": self.target.model}
+
+
+@dataclass(frozen=True)
+class Run:
+    """A loaded run: everything that its folder holds."""
+
+    folder: Path
+    config: Config
+    tokenizers: Tokenizers
+    model: EncoderDecoder
+    manifest: Mapping[str, Any]
+
+
+def find_recipe(name: str, where: str = "--arch") -> Recipe:
+    """Return the recipe of that name.
+
+    Raises:
+        UserError: no such architecture; names the nearest.
+    """
+    if name not in ARCHITECTURES:
+        raise UserError(f"unknown architecture {name!r}", where=where, fix=did_you_mean(name, ARCHITECTURES))
+    return ARCHITECTURES[name]
+
+
+def build_model(config: Config, vocabulary: Vocabulary, where: str = "model") -> EncoderDecoder:
+    """Build the model that a config names, its size filled in; weights are drawn from torch's generator.
+
+    Raises:
+        UserError: an unknown architecture, or a setting its recipe does not take.
+    """
+    recipe = find_recipe(config.model.architecture, f"{where}.architecture")
+    return recipe.build(validate_section(recipe.settings, config.model.settings, where, ("size",)), vocabulary)
+
+
+def start_run(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
+    """Create a run folder that holds config and tokenizers: complete or absent.
+
+    Raises:
+        UserError: the folder exists, or the disk refuses.
+    """
+    with files.new_folder(folder) as new:
+        files.write_text(new / CONFIG, dump_toml(config))
+        for name, data in tokenizers.files().items():
+            files.write_bytes(new / name, data)
+
+
+def finish_run(
+    folder: Path, config: Config, tokenizers: Tokenizers, weights: Mapping[str, Tensor], facts: Mapping[str, Any]
+) -> None:
+    """Write weights and, last, the manifest; only then can the run be loaded.
+
+    Args:
+        folder: made by `start_run`.
+        config: as written there, or with more steps after a resume.
+        tokenizers: as written there.
+        weights: the model's parameters by name, tied ones once.
+        facts: what the manifest records beside the hashes.
+    """
+    content = {
+        CONFIG: dump_toml(config).encode(),
+        **tokenizers.files(),
+        WEIGHTS: dump_safetensors({name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}),
+    }
+    # The old manifest goes first: between the two writes the folder must not vouch for weights that are not its own.
+    (folder / MANIFEST).unlink(missing_ok=True)
+    for name in (CONFIG, WEIGHTS):
+        files.write_bytes(folder / name, content[name])
+    manifest = {
+        "format_version": FORMAT_VERSION,
+        **facts,
+        "files": {name: {"size": len(data), "sha256": files.sha256(data)} for name, data in content.items()},
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+    }
+    files.write_json(folder / MANIFEST, manifest)
+
+
+def read_start(folder: Path) -> tuple[Config, Tokenizers]:
+    """Read config and tokenizers of a run that may not be finished, for `--resume`.
+
+    Raises:
+        UserError: not a run folder, or its files do not parse.
+    """
+    if not (folder / CONFIG).is_file():
+        raise UserError(f"is not a run: it holds no {CONFIG}", where=str(folder), fix="name the folder given as --out")
+    config = parse_toml(files.read_bytes(folder / CONFIG), str(folder / CONFIG))
+    names = ("shared",) if config.tokenizer.has_one_vocabulary else ("source", "target")
+    loaded = [
+        Tokenizer(files.read_bytes(folder / f"tokenizer/{name}.model"), where=str(folder / f"tokenizer/{name}.model"))
+        for name in names
+    ]
+    return config, Tokenizers(loaded[0], loaded[-1])
+
+
+def load_run(folder: Path, device: str = "cpu") -> Run:
+    """Verify and load a finished run, its model in evaluation mode.
+
+    Raises:
+        UserError: no run, unfinished, a damaged or missing file, a format too new, tensors that do not fit, NaN or infinity.
+    """
+    manifest = read_manifest(folder)
+    content = {name: _verified(folder, name, entry) for name, entry in manifest["files"].items()}
+    config = parse_toml(content[CONFIG], str(folder / CONFIG))
+    tokenizer_names = ("shared",) if config.tokenizer.has_one_vocabulary else ("source", "target")
+    wanted = {CONFIG, WEIGHTS, *(f"tokenizer/{name}.model" for name in tokenizer_names)}
+    if set(content) != wanted:
+        raise UserError(
+            f"the manifest lists {sorted(content)}, expected {sorted(wanted)}", where=str(folder / MANIFEST)
+        )
+    loaded = [
+        Tokenizer(content[f"tokenizer/{name}.model"], where=str(folder / f"tokenizer/{name}.model"))
+        for name in tokenizer_names
+    ]
+    tokenizers = Tokenizers(loaded[0], loaded[-1])
+    model = build_model(config, tokenizers.vocabulary, f"{folder / CONFIG}: model")
+    _fill(model, content[WEIGHTS], str(folder / WEIGHTS))
+    return Run(folder, config, tokenizers, model.to(device).eval(), manifest)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read and check the manifest of a finished run.
+
+    Raises:
+        UserError: no folder, unfinished, not a manifest, or of a newer format.
+    """
+    if not folder.is_dir():
+        raise UserError("no such run folder", where=str(folder), fix="name a folder that `seqline train --out` made")
+    path = folder / MANIFEST
+    if not path.exists():
+        unfinished = (folder / CONFIG).exists()
+        what = "the run is not finished: it holds no weights yet" if unfinished else f"is not a run: no {MANIFEST}"
+        fix = "go on with `seqline train ... --resume`" if unfinished else "name a folder that `seqline train` made"
+        raise UserError(what, where=str(folder), fix=fix)
+    try:
+        manifest = json.loads(files.read_bytes(path))
+        format_version, entries = manifest["format_version"], manifest["files"]
+        if not isinstance(format_version, int) or not isinstance(entries, dict):
+            raise TypeError
+        for entry in entries.values():
+            if not isinstance(entry["size"], int) or not isinstance(entry["sha256"], str):
+                raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UserError("is not a manifest of seqline", where=str(path), fix="copy the run again") from error
+    if format_version != FORMAT_VERSION:
+        raise UserError(
+            f"the run has format version {format_version}, this seqline understands {FORMAT_VERSION}",
+            where=str(path),
+            fix="install a newer seqline" if format_version > FORMAT_VERSION else "copy the run again",
+        )
+    return manifest
+
+
+def _verified(folder: Path, name: str, entry: Mapping[str, Any]) -> bytes:
+    known = {CONFIG, WEIGHTS, *(f"tokenizer/{side}.model" for side in ("shared", "source", "target"))}
+    if name not in known:
+        raise UserError(f"the manifest lists an unknown file {name!r}", where=str(folder / MANIFEST))
+    data = files.read_bytes(folder / name)
+    if files.sha256(data) != entry["sha256"]:
+        came = f"{len(data):,} bytes, {entry['size']:,} expected" if len(data) != entry["size"] else "other content"
+        raise UserError(
+            f"does not match its hash in the manifest ({came})", where=str(folder / name), fix="copy the run again"
+        )
+    return data
+
+
+def _fill(model: EncoderDecoder, data: bytes, where: str) -> None:
+    """Copy tensors into the model, each exactly once and none left over; tied tensors stay tied."""
+    try:
+        given = parse_safetensors(data)
+    except (SafetensorError, ValueError) as error:
+        raise UserError(f"is not a safetensors file ({error})", where=where, fix="copy the run again") from error
+    wanted = dict(model.named_parameters())
+    for name in sorted(set(wanted) ^ set(given)):
+        problem = "is missing" if name in wanted else "is not part of the model"
+        raise UserError(f"tensor {name} {problem}", where=where, fix="the weights belong to another config")
+    with torch.no_grad():
+        for name, parameter in wanted.items():
+            tensor = given[name]
+            if tensor.shape != parameter.shape or tensor.dtype != parameter.dtype:
+                came, expected = (f"{tuple(t.shape)} {t.dtype}" for t in (tensor, parameter))
+                raise UserError(
+                    f"tensor {name} is {came}, the config and tokenizer expect {expected}",
+                    where=where,
+                    fix="the weights belong to another config or tokenizer",
+                )
+            if not bool(torch.isfinite(tensor).all()):
+                raise UserError(f"tensor {name} holds NaN or infinity", where=where, fix="train again")
+            parameter.copy_(tensor)

@@ -1,0 +1,25 @@
+"""Shapes in signatures: `Float[Tensor, "B T D"]` says what a tensor holds; the tests check it, a run does not.
+
+Letters: B batch, T time, S source time, D width, H heads, E head width, V vocabulary, K beams, L layers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+else:
+    try:
+        from jaxtyping import Bool, Float, Int
+    except ImportError:  # jaxtyping is a tool of the tests, not of the product
+
+        class _Unchecked:
+            def __class_getitem__(cls, item: tuple[Any, str]) -> Any:
+                return item[0]
+
+        Bool = Float = Int = _Unchecked
+
+__all__ = ["Bool", "Float", "Int", "Tensor"]

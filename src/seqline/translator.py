@@ -1,0 +1,163 @@
+"""Raw text in, raw text out: a model, its tokenizers and a search, as `seqline translate` and validation use them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from seqline.config import DataConfig, DecodingConfig
+from seqline.data.batch import source_batch
+from seqline.data.loader import plan_in_order
+from seqline.data.text import normalize_whitespace
+from seqline.data.tokenizer import BOS, EOS, PAD
+from seqline.decoding import Hypothesis, Rule, beam, forbid, greedy, min_length, parse_penalty, whole_utf8
+from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.run_folder import Run, Tokenizers, load_run
+
+
+@dataclass(frozen=True)
+class Output:
+    """One translation of a text.
+
+    score: log-probability under the length penalty (higher is better). log_probability: natural logarithm of
+    p(output | source). num_tokens: generated pieces, the end mark included. is_finished: False = cut at `max_tokens`.
+    """
+
+    text: str
+    score: float
+    log_probability: float
+    num_tokens: int
+    max_tokens: int
+    is_finished: bool
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A source text and its outputs, best first; a blank source has one empty output and was not searched."""
+
+    source: str
+    outputs: tuple[Output, ...]
+
+    @property
+    def text(self) -> str:
+        """The best output."""
+        return self.outputs[0].text
+
+
+EMPTY = Output("", 0.0, 0.0, 0, 0, True)
+
+
+class Translator:
+    """Translates with one model.
+
+    Args:
+        model: in evaluation mode.
+        tokenizers: its own.
+        data: how sources are read.
+        decoding: the defaults of a search.
+    """
+
+    def __init__(
+        self, model: EncoderDecoder, tokenizers: Tokenizers, data: DataConfig, decoding: DecodingConfig
+    ) -> None:
+        self.model, self.tokenizers, self.data, self.decoding = model, tokenizers, data, decoding
+        self.run: Run | None = None
+        target = tokenizers.target
+        self._rules: list[Rule] = [forbid((PAD, BOS)), min_length(decoding.min_length, EOS)]
+        if any(value >= 0 for value in target.byte_values):
+            self._rules.append(whole_utf8(target.byte_values))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], *, device: str = "cpu") -> Translator:
+        """Load a run folder.
+
+        Raises:
+            UserError: see `run_folder.load_run`.
+        """
+        run = load_run(Path(folder), device)
+        translator = cls(run.model, run.tokenizers, run.config.data, run.config.decoding)
+        translator.run = run
+        return translator
+
+    def encode(self, text: str) -> list[int]:
+        """Turn a source text into ids, the end mark behind."""
+        return [*self.tokenizers.source.encode(normalize_whitespace(text) if self.data.normalize_whitespace else text), EOS]
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        beam_size: int | None = None,
+        n_best: int = 1,
+        batch_rows: int | None = None,
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[Translation]:
+        """Translate texts; translation i belongs to text i, a blank text gives a blank one.
+
+        Args:
+            texts: raw text, one sentence each.
+            beam_size: hypotheses kept a sentence; 1 is greedy; None: the run's own.
+            n_best: outputs a sentence, at most `beam_size`.
+            batch_rows: the most sentences searched at once; None: as many as `decoding.batch_tokens` allows.
+            on_done: called with the number of texts finished since the call before.
+
+        Returns:
+            One translation a text.
+        """
+        results: list[Translation | None] = [None] * len(texts)
+        for rows, translations in self.translate_batches(texts, beam_size, n_best, batch_rows):
+            for row, translation in zip(rows, translations, strict=True):
+                results[row] = translation
+            if on_done is not None:
+                on_done(len(rows))
+        return [result for result in results if result is not None]
+
+    def translate_batches(
+        self, texts: Sequence[str], beam_size: int | None, n_best: int, batch_rows: int | None
+    ) -> Iterator[tuple[list[int], list[Translation]]]:
+        """Yield the indices and translations of one batch after another, sentences of like length together."""
+        beam_size = beam_size or self.decoding.beam_size
+        blank = [i for i, text in enumerate(texts) if not text.strip()]
+        if blank:
+            yield blank, [Translation(texts[i], (EMPTY,)) for i in blank]
+        rows = [i for i, text in enumerate(texts) if text.strip()]
+        sources = [self.encode(texts[i]) for i in rows]
+        budget = max(1, self.decoding.batch_tokens // beam_size)
+        for plan in plan_in_order([len(source) for source in sources], budget, batch_rows):
+            found = self.search([sources[i] for i in plan], beam_size, n_best)
+            limits = [self.max_length(len(sources[i])) for i in plan]
+            translations = [
+                Translation(texts[rows[i]], tuple(self._output(h, limit) for h in hypotheses))
+                for i, hypotheses, limit in zip(plan, found, limits, strict=True)
+            ]
+            yield [rows[i] for i in plan], translations
+
+    @torch.no_grad()
+    def search(self, sources: Sequence[list[int]], beam_size: int, n_best: int = 1) -> list[list[Hypothesis]]:
+        """Search one batch of encoded sources."""
+        device = next(self.model.parameters()).device
+        ids, is_real = (t.to(device) for t in source_batch(list(sources), range(len(sources))))
+        memory = self.model.decoder.prepare(self.model.encoder(ids, is_real))
+        limits = torch.tensor([self.max_length(len(source)) for source in sources], device=device)
+        penalty = parse_penalty(self.decoding.length_penalty, where="decoding.length_penalty")
+        if beam_size == 1:
+            best = greedy(self.model.decoder, memory, limits, penalty=penalty, rules=self._rules)
+            return [[hypothesis] for hypothesis in best]
+        return beam(
+            self.model.decoder, memory, limits, beam_size=beam_size, n_best=n_best, penalty=penalty, rules=self._rules
+        )
+
+    def max_length(self, source_length: int) -> int:
+        """Return the most pieces an output may have, its end mark included, for a source of that many pieces."""
+        limit = int(self.decoding.max_length_factor * source_length) + self.decoding.max_length_extra
+        return max(limit, self.decoding.min_length + 1)
+
+    def _output(self, hypothesis: Hypothesis, max_tokens: int) -> Output:
+        text = self.tokenizers.target.decode(hypothesis.ids)
+        return Output(
+            text, hypothesis.score, hypothesis.log_probability, len(hypothesis.ids), max_tokens, hypothesis.is_finished
+        )

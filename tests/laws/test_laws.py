@@ -1,0 +1,81 @@
+"""Every recipe and every option of it obeys the laws, in float64 to 1e-10 (docs/state.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from seqline.architectures import ARCHITECTURES
+from seqline.architectures.recipe import Vocabulary
+from seqline.data.batch import Example
+from seqline.evaluation.verify import LAWS, Subject, exhaustive_law
+
+TOLERANCE = 1e-10
+RECURRENT = {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "dropout": 0.3}
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    *(("encoder-decoder", {**RECURRENT, "cell": cell}) for cell in ("simple", "lstm", "gru")),
+    *(("contextual", {**RECURRENT, "cell": "lstm", "summary": summary}) for summary in ("final", "mean")),
+    *(
+        ("luong", {**RECURRENT, "score": score, "input_feeding": feeding, "attention_size": 5})
+        for score in ("dot", "general", "concat")
+        for feeding in (True, False)
+    ),
+    ("luong", {**RECURRENT, "cell": "lstm"}),
+    ("bahdanau", {"embed_size": 6, "hidden_size": 8, "attention_size": 5, "dropout": 0.3}),
+    ("transformer", {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}),
+]
+LENGTHS = [(3, 4), (1, 1), (9, 8), (5, 2)]  # source and target ids of each example, eos and bos not counted
+
+
+def make_subject(name: str, settings: dict[str, Any], target_size: int, max_length: int) -> Subject:
+    torch.manual_seed(1)
+    recipe = ARCHITECTURES[name]
+    model = recipe.build(recipe.settings(**settings), Vocabulary(11, target_size, is_shared=False)).double().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():  # default biases are zero and hide what they should show
+            parameter.normal_(std=0.3)
+    examples = [
+        Example(
+            torch.randint(4, 11, (source,)).tolist() + [3],
+            torch.randint(4, target_size, (target,)).tolist(),
+        )
+        for source, target in LENGTHS
+    ]
+    return Subject(model, examples, max_length)
+
+
+def test_every_recipe_stands_in_the_list() -> None:
+    assert {name for name, _ in VARIANTS} == set(ARCHITECTURES)
+
+
+@pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=lambda v: v if isinstance(v, str) else "-".join(
+    str(x) for x in v.values() if isinstance(x, (str, bool))))
+@pytest.mark.parametrize("law", LAWS)
+def test_law_holds(law: str, name: str, settings: dict[str, Any]) -> None:
+    subject = make_subject(name, settings, target_size=9, max_length=12)
+    with torch.no_grad():
+        finding = LAWS[law](subject)
+    assert finding.difference <= TOLERANCE, finding
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_wide_beam_is_brute_force(name: str) -> None:
+    settings = dict(next(settings for variant, settings in VARIANTS if variant == name))
+    subject = make_subject(name, settings, target_size=8, max_length=3)
+    with torch.no_grad():
+        finding = exhaustive_law(subject)
+    assert finding.difference <= TOLERANCE, finding
+
+
+@pytest.mark.parametrize(("name", "settings"), VARIANTS[::2])
+def test_a_long_target_crosses_cache_blocks(name: str, settings: dict[str, Any]) -> None:
+    subject = make_subject(name, settings, target_size=9, max_length=4)
+    long = Subject(
+        subject.model, [Example(e.source, torch.randint(4, 9, (150 - 20 * i,)).tolist()) for i, e in
+                        enumerate(subject.examples)], 4,
+    )  # fmt: skip
+    with torch.no_grad():
+        assert LAWS["split"](long).difference <= TOLERANCE
+        assert LAWS["select"](long).difference <= TOLERANCE

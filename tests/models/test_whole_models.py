@@ -1,0 +1,189 @@
+"""Every architecture as a whole: causality, the fused path, watching, dropout, padding."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from seqline.architectures import ARCHITECTURES
+from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.parts.recurrent import Recurrent
+from seqline.watch import Frame, watch
+
+from ..small_models import (
+    TARGET_SIZE,
+    VARIANTS,
+    assert_equal,
+    gradients,
+    jacobian_support,
+    make_batch,
+    make_model,
+)
+
+every_variant = pytest.mark.parametrize("variant", VARIANTS)
+
+
+def logits_of(model: EncoderDecoder, target_in: Tensor | None = None) -> Tensor:
+    batch = make_batch()
+    return model(batch.source, batch.source_is_real, batch.target_in if target_in is None else target_in)
+
+
+def test_every_architecture_is_among_the_variants() -> None:
+    assert {name for name, _ in VARIANTS.values()} == set(ARCHITECTURES)
+
+
+@every_variant
+def test_a_target_token_changes_nothing_before_it(variant: str) -> None:
+    model, target_in = make_model(variant), make_batch().target_in
+    with torch.no_grad():
+        logits = logits_of(model)
+        for k in range(target_in.shape[1]):
+            changed = target_in.clone()
+            changed[:, k] = (changed[:, k] - 3) % (TARGET_SIZE - 4) + 4
+            assert (changed[:, k] != target_in[:, k]).all()
+            after = logits_of(model, changed)
+            assert torch.equal(after[:, :k], logits[:, :k])
+            assert (after[:, k:] != logits[:, k:]).any(-1).all()
+
+
+@every_variant
+def test_every_logit_depends_on_the_whole_prefix_and_nothing_else(variant: str) -> None:
+    model, batch = make_model(variant), make_batch()
+    one = slice(2, 3)
+    memory = model.decoder.prepare(model.encoder(batch.source[one], batch.source_is_real[one]))
+    table = model.decoder.embedding  # pyright: ignore[reportAttributeAccessIssue]
+    x = table(batch.target_in[one, :7]).detach()
+
+    def from_vectors(vectors: Tensor) -> Tensor:
+        table.forward = lambda ids: vectors
+        try:
+            return model.decoder(batch.target_in[one, :7], model.decoder.initial_state(memory, 1), memory)[0]
+        finally:
+            del table.forward
+
+    assert torch.equal(jacobian_support(from_vectors, x), torch.ones(7, 7).tril().bool())
+
+
+@every_variant
+def test_the_loop_has_the_gradients_of_the_fused_path(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batch = make_model(variant), make_batch()
+    parameters = list(model.parameters())
+    real = batch.target_is_real
+    fused = logits_of(model)[real]
+    expected = gradients(parameters, fused)
+    monkeypatch.setattr("seqline.parts.recurrent.is_watched", lambda: True)
+    monkeypatch.setattr("seqline.parts.cells.Cell.fused", None)
+    looped = logits_of(model)[real]
+    assert_equal([looped], [fused])
+    assert_equal(gradients(parameters, looped), expected)
+    assert all((gradient != 0).any() for gradient in expected)
+
+
+@every_variant
+@pytest.mark.parametrize("is_training", [False, True])
+def test_watching_changes_neither_result_nor_chance(variant: str, is_training: bool) -> None:
+    model = make_model(variant).train(is_training)
+    real = make_batch().target_is_real
+    torch.manual_seed(5)
+    expected, chance = logits_of(model)[real], torch.get_rng_state()
+    torch.manual_seed(5)
+    with watch() as frames:
+        got = logits_of(model)[real]
+    assert torch.equal(torch.get_rng_state(), chance)
+    assert_equal([got], [expected])
+    parameters = list(model.parameters())
+    assert_equal(gradients(parameters, got), gradients(parameters, expected))
+    assert {frame.part for frame in frames} >= {"embedding", "encoder", "head"}
+    assert not any(value.requires_grad for frame in frames for value in frame.values.values())
+
+
+@every_variant
+def test_shown_weights_are_shares_of_the_real_source(variant: str) -> None:
+    model, batch = make_model(variant), make_batch()
+    memory = model.decoder.prepare(model.encoder(batch.source, batch.source_is_real))
+    with watch() as frames:
+        model.decoder(batch.target_in, model.decoder.initial_state(memory, len(batch.rows)), memory)
+    shown = [frame for frame in frames if frame.part == "attention"]
+    if variant == "transformer":  # self-attention and attention to the source take turns in a layer
+        shown = [frame for frame in frames if frame.part == "multi-head attention"][1::2]
+    assert bool(shown) == variant.startswith(("luong", "bahdanau", "transformer"))
+    for number, frame in enumerate(shown):
+        weights, context = frame.values["weights"], frame.values["context"]
+        per_head = batch.source_is_real[:, None, None] if weights.dim() == 4 else batch.source_is_real[:, None]
+        assert (weights[~per_head.expand_as(weights)] == 0).all()
+        assert_equal([weights.sum(-1)], [torch.ones_like(weights[..., 0])])
+        assert_equal([context], [weights @ source_values(memory, number)])
+
+
+def source_values(memory: object, layer: int) -> Tensor:
+    """Return the values that the decoder attends to: the encoder's outputs, or a layer's own projection."""
+    read = getattr(memory, "read", None)
+    return read.values if read is not None else memory[layer].values  # pyright: ignore[reportIndexIssue]
+
+
+@every_variant
+def test_dropout_acts_in_training_only(variant: str) -> None:
+    model = make_model(variant)
+    with torch.no_grad():
+        assert torch.equal(logits_of(model), logits_of(model))
+        model.train()
+        assert (logits_of(model) != logits_of(model)).any(-1).all()
+
+
+@every_variant
+def test_padding_has_no_gradient(variant: str) -> None:
+    model, batch = make_model(variant), make_batch()
+    padding = ~batch.source_is_real
+    source = batch.source.masked_fill(padding, 0)  # id 0 stands in the padding and nowhere else
+    logits = model(source, batch.source_is_real, batch.target_in)
+    table: Tensor = model.encoder.embedding.weight  # pyright: ignore
+    (gradient,) = gradients([table], logits[batch.target_is_real])
+    assert padding.any()
+    assert (gradient[0] == 0).all()
+    assert (gradient[source[~padding].unique()] != 0).any(-1).all()
+
+
+def frames_of(variant: str) -> list[Frame]:
+    with watch() as frames:
+        logits_of(make_model(variant))
+    return frames
+
+
+@every_variant
+def test_frames_hold_what_happened_in_order(variant: str) -> None:
+    frames, batch = frames_of(variant), make_batch()
+    parts = [frame.part for frame in frames]
+    head = frames[-1]
+    assert parts[-1] == "head"
+    assert_equal([head.values["logits"]], [logits_of(make_model(variant))])
+    first = frames[parts.index("embedding")]
+    assert torch.equal(first.values["ids"], batch.source)
+    cells = sum(part.endswith("cell") for part in parts)
+    loops = sum(isinstance(module, Recurrent) for module in make_model(variant).modules())
+    source_length, target_length = batch.source.shape[1], batch.target_in.shape[1]
+    if variant == "bahdanau":
+        assert cells == 2 * source_length + target_length
+    else:
+        assert cells == loops // 2 * (source_length + target_length)
+
+
+@every_variant
+def test_a_state_is_a_value_with_the_batch_first(variant: str) -> None:
+    model, batch = make_model(variant), make_batch()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    kept = {name: set(vars(module)) for name, module in model.named_modules()}
+    memory = model.decoder.prepare(model.encoder(batch.source, batch.source_is_real))
+    state = model.decoder.initial_state(memory, len(batch.rows))
+    _, after = model.decoder(batch.target_in, state, memory)
+    trees = [part for part in (*flatten_some(memory), *flatten_some(state), *flatten_some(after))]
+    assert trees
+    assert {len(tensor) for tensor in trees} == {len(batch.rows)}
+    assert kept == {name: set(vars(module)) for name, module in model.named_modules()}
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def flatten_some(tree: object) -> list[Tensor]:
+    if tree is None:
+        return []
+    return [tree] if isinstance(tree, Tensor) else [t for part in tree for t in flatten_some(part)]  # pyright: ignore

@@ -1,0 +1,97 @@
+"""Small models whose weights hide nothing, and ragged sentences: what the tests of parts and models start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from seqline.architectures import ARCHITECTURES
+from seqline.architectures.recipe import Vocabulary
+from seqline.data.batch import Batch, Example, collate
+from seqline.models.encoder_decoder import EncoderDecoder
+
+Module = TypeVar("Module", bound=nn.Module)
+
+TOLERANCE = 1e-10
+SOURCE_SIZE, TARGET_SIZE = 11, 9
+LENGTHS = [(3, 4), (1, 1), (8, 7), (5, 2)]  # source and target ids of each example, eos and bos not counted
+
+_STACKED = {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "dropout": 0.3}
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "encoder-decoder-simple": ("encoder-decoder", {**_STACKED, "cell": "simple"}),
+    "encoder-decoder-lstm": ("encoder-decoder", {**_STACKED, "cell": "lstm"}),
+    "contextual-final": ("contextual", {**_STACKED, "summary": "final"}),
+    "contextual-mean": ("contextual", {**_STACKED, "cell": "lstm", "summary": "mean"}),
+    "luong-fed-dot": ("luong", {**_STACKED, "score": "dot"}),
+    "luong-fed-lstm": ("luong", {**_STACKED, "cell": "lstm", "score": "general"}),
+    "luong-unfed-concat": ("luong", {**_STACKED, "score": "concat", "attention_size": 5, "input_feeding": False}),
+    "luong-unfed-general": ("luong", {**_STACKED, "score": "general", "input_feeding": False}),
+    "bahdanau": ("bahdanau", {"embed_size": 6, "hidden_size": 8, "attention_size": 5, "dropout": 0.3}),
+    "transformer": ("transformer", {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}),
+}
+
+
+def random_weights(module: Module) -> Module:
+    """Return the module in float64 and eval mode, every parameter from N(0, 0.3^2): no bias hides by being zero."""
+    generator = torch.Generator().manual_seed(1)
+    module.double().eval()
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64) * 0.3)
+    return module
+
+
+def make_model(variant: str) -> EncoderDecoder:
+    """Return a variant with random weights."""
+    name, settings = VARIANTS[variant]
+    recipe = ARCHITECTURES[name]
+    return random_weights(recipe.build(recipe.settings(**settings), Vocabulary(SOURCE_SIZE, TARGET_SIZE, False)))
+
+
+def make_batch() -> Batch:
+    """Return examples of different lengths, one of length 1."""
+    generator = torch.Generator().manual_seed(2)
+    examples = [
+        Example(
+            [*torch.randint(4, SOURCE_SIZE, (source,), generator=generator).tolist(), 3],
+            torch.randint(4, TARGET_SIZE, (target,), generator=generator).tolist(),
+        )
+        for source, target in LENGTHS
+    ]
+    return collate(examples, range(len(examples)))
+
+
+def right_padded(lengths: list[int], width: int) -> Tensor:
+    """Return a mask [B width] whose rows hold `lengths` real entries, then pads."""
+    return torch.arange(width) < torch.tensor(lengths)[:, None]
+
+
+def flatten(tree: Any) -> list[Tensor]:
+    """Return the tensors of a tree of tuples, first to last."""
+    return [tree] if isinstance(tree, Tensor) else [tensor for part in tree for tensor in flatten(part)]
+
+
+def gradients(parameters: list[Tensor], *outputs: Tensor) -> list[Tensor]:
+    """Return the gradients of a sum of all outputs in which each value has a weight of its own."""
+    generator = torch.Generator().manual_seed(3)
+    loss = sum((y * torch.randn(y.shape, generator=generator, dtype=y.dtype)).sum() for y in outputs)
+    assert isinstance(loss, Tensor)
+    return list(torch.autograd.grad(loss, parameters))
+
+
+def assert_equal(got: list[Tensor], expected: list[Tensor]) -> None:
+    """Check two lists of tensors: the same shapes, and values at most 1e-10 apart."""
+    assert [x.shape for x in got] == [x.shape for x in expected]
+    for a, b in zip(got, expected, strict=True):
+        assert torch.isfinite(a).all()
+        torch.testing.assert_close(a, b, rtol=0, atol=TOLERANCE)
+
+
+def jacobian_support(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """Return, for x [1 T D] and function(x) [1 T V], which [T_out T_in] pairs have any nonzero derivative."""
+    jacobian = torch.autograd.functional.jacobian(function, x)
+    assert isinstance(jacobian, Tensor)
+    return (jacobian[0, :, :, 0] != 0).any(-1).any(1)
