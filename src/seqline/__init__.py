@@ -1,1 +1,41 @@
+"""seqline: the whole line of sequence models, from RNN to Transformer.
 
+The names below are the public ones; each is imported when it is first used, so that `import seqline` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seqline.api import evaluate, train
+    from seqline.architectures import ARCHITECTURES
+    from seqline.data.toy import make_corpus
+    from seqline.errors import UserError
+    from seqline.report import Report
+    from seqline.run import Trained
+    from seqline.translator import Translation, Translator
+
+_HOMES = {
+    "ARCHITECTURES": "seqline.architectures",
+    "Report": "seqline.report",
+    "Trained": "seqline.run",
+    "Translation": "seqline.translator",
+    "Translator": "seqline.translator",
+    "UserError": "seqline.errors",
+    "evaluate": "seqline.api",
+    "make_corpus": "seqline.data.toy",
+    "train": "seqline.api",
+}
+__all__ = ["ARCHITECTURES", "Report", "Trained", "Translation", "Translator", "UserError", "evaluate", "make_corpus", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'seqline' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

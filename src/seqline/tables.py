@@ -10,8 +10,8 @@ from seqline.errors import UserError
 from seqline.files import PathLike, open_regular
 from seqline.sections import show
 
-MAX_CONFIG_BYTES = 64 * 1024
-"""A longer configuration is refused unread."""
+MAX_CONFIG_BYTES = 16 * 1024
+"""A longer configuration is refused unread; the time that a hostile key `a.a.a...` takes grows with its square."""
 
 
 def read_tables(path: PathLike) -> dict[str, Any]:

@@ -79,8 +79,7 @@ def test_lines_are_what_the_plain_definition_says(data: bytes) -> None:
     try:
         found = read(data)
     except UserError as error:
-        assert "a.txt:" in error.where
-        found = None
+        found = None if "a.txt:" in error.where else [error.where]
     assert found == (None if data.startswith(b"\x1f\x8b") else plain_definition(data))
 
 
@@ -168,15 +167,15 @@ def test_a_giant_line_is_refused_without_reading_it_whole(tmp_path: Path) -> Non
 
 def test_a_gzip_bomb_is_refused_and_never_held() -> None:
     compress = zlib.compressobj(9, wbits=31)
-    block = b"a\n" * 500_000
-    data = b"".join(compress.compress(block) for _ in range(40)) + compress.flush()
-    assert len(data) * 200 < 40 * len(block)
+    block = (b"a" * 999 + b"\n") * 1000
+    data = b"".join(compress.compress(block) for _ in range(100)) + compress.flush()
+    assert len(data) * 200 < 100 * len(block)
     tracemalloc.start()
     message = refusal(data)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert message.startswith("a.txt: gzip grows to more than 200 times its size")
-    assert peak < 30 * RATIO_FREE_BYTES
+    assert peak < 2 * RATIO_FREE_BYTES
 
 
 def test_small_files_may_be_compressed_as_well_as_they_can() -> None:
@@ -240,28 +239,20 @@ def test_standard_input_is_named_in_errors(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_locale_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "dữ liệu.txt"
-    path.write_bytes("xin chào 😀\nb".encode())
+    (tmp_path / "dữ liệu.txt").write_bytes("xin chào 😀\nb".encode())
     program = (
         "import sys; from seqline.data.lines import read_lines; from seqline.files import write_text;"
-        "name = open('name', 'rb').read().decode();"
-        "text = '|'.join(read_lines(name) + read_lines('-')); write_text('out', text)"
+        "write_text('out', '|'.join(read_lines(sys.argv[1]) + read_lines('-')))"
     )
-    (tmp_path / "name").write_bytes(path.name.encode())
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    flags = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning:seqline"]
-    script = tmp_path / "script.py"
-    script.write_bytes(program.encode())
-    path_bytes = path.name.encode()
-    os.rename(os.fsencode(path), os.path.join(os.fsencode(tmp_path), path_bytes))
+    flags = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
     done = subprocess.run(
-        [sys.executable, *flags, str(script)],
+        [sys.executable, *flags, "-c", program, "dữ liệu.txt"],
         input="hello 😀\n".encode(),
         env=environment,
         cwd=tmp_path,
         capture_output=True,
         check=False,
     )
-    assert done.returncode in (0, 1)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, b"")
     assert (tmp_path / "out").read_bytes() == "xin chào 😀|b|hello 😀".encode()

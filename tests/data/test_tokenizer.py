@@ -22,11 +22,13 @@ from seqline.errors import UserError
 NOUNS = ("cat", "dog", "house", "river", "teacher", "garden", "window", "bridge", "letter", "stone")
 VERBS = ("sees", "finds", "paints", "follows", "builds", "opens", "carries", "forgets")
 CORPUS = [f"The {a} {v} the {b}, n° {i * 37 % 101}." for i, v in enumerate(VERBS) for a in NOUNS for b in NOUNS]
-NASTY = ["</s>", "<s>", "<pad>", "<unk>", "<0x41>", "▁", "▅", "\uee81", "\uee82", "\uee81\uee83", "\ufffd", "⁇"]
+NASTY = ["</s>", "<s>", "<pad>", "<unk>", "<0x41>", "▁", "▅", "\x1f", "\uee81", "\uee82", "\uee81\uee83", "\ufffd", "⁇"]
 SPACES = [" ", "  ", "\t", "\n", "\r", "\u00a0", "\u3000", "\u200b", "\x0b"]
 OTHER = ["︰ ŀ ŉ ２ ﬁ 😀 a  b", "👩‍👩‍👧", "e\u0301", "語", "\ufffe", "\U0010ffff", "cat", "The"]
 TEXTS = st.lists(
-    st.sampled_from([*NASTY, *SPACES, *OTHER]) | st.text(st.characters(exclude_characters="\0")), max_size=8
+    st.sampled_from([*NASTY, *SPACES, *OTHER])
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+    max_size=8,
 ).map("".join)
 
 
@@ -251,7 +253,7 @@ def test_long_lines_are_used_and_do_not_abort() -> None:
 
 def test_giant_words_are_unknown() -> None:
     word = train_tokenizer(["語" * 1000 + " b", "q" * 1001 + " c", "\u2581" * 500, "\u2581" * 501], "word", None)
-    assert word.pieces(range(4, word.vocab_size)) == ["b", "c", "▁" * 500, "語" * 1000]
+    assert word.pieces(range(4, word.vocab_size)) == ["b", "c", "語" * 1000, "▁" * 500]
     assert default_vocab_size(["語" * 1000 + " b", "q" * 1001 + " c"], "word") == 3 + 4
     assert word.num_unknown("q" * 1001 + " c") == 1
 

@@ -54,7 +54,9 @@ def test_a_context_read_once(cell: str) -> None:
 def same_context(hand: ByHand, source: list[int], target: list[int], settings: dict[str, Any]) -> list[Vector]:
     states = encode(hand, source, "gru")
     h = states[-1]
-    context = h if settings["summary"] == "final" else [sum(column) / len(states) for column in zip(*states, strict=True)]
+    context = (
+        h if settings["summary"] == "final" else [sum(column) / len(states) for column in zip(*states, strict=True)]
+    )
     step, found = hand.gru(DECODER), []
     for word in target:
         h = step(hand.embed("decoder", word) + context, h)

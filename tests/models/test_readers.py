@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
@@ -46,8 +48,7 @@ def test_the_mean_is_over_the_real_positions() -> None:
 
 
 @pytest.mark.parametrize("summary", [final_output, mean_output])
-def test_a_source_without_a_real_entry_is_finite(summary: object) -> None:
-    assert callable(summary)
+def test_a_source_without_a_real_entry_is_finite(summary: Callable[[Encoded], Tensor]) -> None:
     outputs = torch.randn(2, 3, WIDTH).requires_grad_()
     found = summary(Encoded(outputs, right_padded([0, 2], 3), None))
     (gradient,) = torch.autograd.grad(found.sum(), [outputs])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from typing import Any
+
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seqline.architectures import ARCHITECTURES
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.parts.recurrent import Recurrent
+from seqline.state import map_tensors
 from seqline.watch import Frame, watch
 
 from ..small_models import (
@@ -81,21 +85,42 @@ def test_the_loop_has_the_gradients_of_the_fused_path(variant: str, monkeypatch:
 
 
 @every_variant
-@pytest.mark.parametrize("is_training", [False, True])
-def test_watching_changes_neither_result_nor_chance(variant: str, is_training: bool) -> None:
-    model = make_model(variant).train(is_training)
-    real = make_batch().target_is_real
-    torch.manual_seed(5)
-    expected, chance = logits_of(model)[real], torch.get_rng_state()
-    torch.manual_seed(5)
+def test_watching_changes_no_result(variant: str) -> None:
+    model, real = make_model(variant), make_batch().target_is_real
+    expected = logits_of(model)[real]
     with watch() as frames:
         got = logits_of(model)[real]
-    assert torch.equal(torch.get_rng_state(), chance)
     assert_equal([got], [expected])
     parameters = list(model.parameters())
     assert_equal(gradients(parameters, got), gradients(parameters, expected))
     assert {frame.part for frame in frames} >= {"embedding", "encoder", "head"}
     assert not any(value.requires_grad for frame in frames for value in frame.values.values())
+
+
+@every_variant
+def test_watching_draws_no_random_number(variant: str) -> None:
+    model = make_model(variant).train()
+    states = []
+    for is_watched in (False, True):
+        torch.manual_seed(5)
+        with watch() if is_watched else nullcontext():
+            logits_of(model)
+        states.append(torch.get_rng_state())
+    assert torch.equal(*states)
+    assert not torch.equal(states[0], torch.manual_seed(5).get_state())
+
+
+@every_variant
+def test_training_without_dropout_is_evaluation(variant: str) -> None:
+    model = make_model(variant)
+    expected = logits_of(model)
+    for module in model.train().modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    assert torch.equal(logits_of(model), expected)
+    model.eval()
+    with torch.inference_mode():
+        assert_equal([logits_of(model)], [expected])
 
 
 @every_variant
@@ -116,10 +141,10 @@ def test_shown_weights_are_shares_of_the_real_source(variant: str) -> None:
         assert_equal([context], [weights @ source_values(memory, number)])
 
 
-def source_values(memory: object, layer: int) -> Tensor:
+def source_values(memory: Any, layer: int) -> Tensor:
     """Return the values that the decoder attends to: the encoder's outputs, or a layer's own projection."""
     read = getattr(memory, "read", None)
-    return read.values if read is not None else memory[layer].values  # pyright: ignore[reportIndexIssue]
+    return read.values if read is not None else memory[layer].values
 
 
 @every_variant
@@ -137,8 +162,7 @@ def test_padding_has_no_gradient(variant: str) -> None:
     padding = ~batch.source_is_real
     source = batch.source.masked_fill(padding, 0)  # id 0 stands in the padding and nowhere else
     logits = model(source, batch.source_is_real, batch.target_in)
-    table: Tensor = model.encoder.embedding.weight  # pyright: ignore
-    (gradient,) = gradients([table], logits[batch.target_is_real])
+    (gradient,) = gradients([model.get_parameter("encoder.embedding.table.weight")], logits[batch.target_is_real])
     assert padding.any()
     assert (gradient[0] == 0).all()
     assert (gradient[source[~padding].unique()] != 0).any(-1).all()
@@ -176,14 +200,15 @@ def test_a_state_is_a_value_with_the_batch_first(variant: str) -> None:
     memory = model.decoder.prepare(model.encoder(batch.source, batch.source_is_real))
     state = model.decoder.initial_state(memory, len(batch.rows))
     _, after = model.decoder(batch.target_in, state, memory)
-    trees = [part for part in (*flatten_some(memory), *flatten_some(state), *flatten_some(after))]
+    trees = tensors_of((memory, state, after))
     assert trees
     assert {len(tensor) for tensor in trees} == {len(batch.rows)}
     assert kept == {name: set(vars(module)) for name, module in model.named_modules()}
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
-def flatten_some(tree: object) -> list[Tensor]:
-    if tree is None:
-        return []
-    return [tree] if isinstance(tree, Tensor) else [t for part in tree for t in flatten_some(part)]  # pyright: ignore
+def tensors_of(tree: Any) -> list[Tensor]:
+    """Return the tensors of a tree, of which some branches may be None."""
+    found: list[Tensor] = []
+    map_tensors(lambda tensor: found.append(tensor) or tensor, tree)
+    return found

@@ -104,6 +104,4 @@ def test_the_encoder_stacks_layers_as_torch_does(kind: str) -> None:
     assert torch.equal(encoded.is_real, mask)
     directions = [state for pair in encoded.final for state in pair]  # torch's order: layer by layer, forward first
     states = [torch.stack(s) for s in (zip(*directions, strict=True) if kind == "lstm" else [directions])]
-    assert_equal(
-        [encoded.outputs[mask], *states], [expected[mask], *flatten(ends if kind == "lstm" else (ends,))]
-    )
+    assert_equal([encoded.outputs[mask], *states], [expected[mask], *flatten(ends if kind == "lstm" else (ends,))])

@@ -52,7 +52,9 @@ def load(ours: nn.Module, theirs: nn.Module, parts: dict[str, str]) -> list[str]
     return names
 
 
-def own_gradients(ours: nn.Module, names: list[str], parts: dict[str, str], inputs: list[Tensor], y: Tensor) -> list[Tensor]:
+def own_gradients(
+    ours: nn.Module, names: list[str], parts: dict[str, str], inputs: list[Tensor], y: Tensor
+) -> list[Tensor]:
     own = dict(ours.named_parameters())
     found = gradients([*own.values(), *inputs], y)
     split = len(own)
@@ -86,9 +88,7 @@ def test_the_decoder_layer_is_torchs() -> None:
 
     memory = ours.cross_attention.prepare(source, source_is_real)
     got, _ = ours(x, ours.self_attention.initial_state(len(LENGTHS)), memory, mask)
-    expected = theirs(
-        x, source, tgt_mask=later, tgt_key_padding_mask=~mask, memory_key_padding_mask=~source_is_real
-    )
+    expected = theirs(x, source, tgt_mask=later, tgt_key_padding_mask=~mask, memory_key_padding_mask=~source_is_real)
 
     assert_equal([got[mask]], [expected[mask]])
     assert_equal(

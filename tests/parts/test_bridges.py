@@ -15,7 +15,9 @@ from ..small_models import random_weights
 def test_the_last_states_pass_layer_by_layer() -> None:
     final = ((torch.randn(2, 3), torch.randn(2, 3)), (torch.randn(2, 4), torch.randn(2, 4)))
     passed = LastBridge()(final)
-    assert [[tensor is kept for tensor, kept in zip(a, b, strict=True)] for a, b in zip(passed, final, strict=True)] == [
+    assert [
+        [tensor is kept for tensor, kept in zip(a, b, strict=True)] for a, b in zip(passed, final, strict=True)
+    ] == [
         [True, True],
         [True, True],
     ]

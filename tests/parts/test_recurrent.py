@@ -60,7 +60,9 @@ def test_reversing_moves_whole_vectors() -> None:
 
 
 def make_stack(dropout: float = 0.0) -> Stack:
-    return random_weights(Stack([Recurrent(LSTMCell(3, 5)), Recurrent(GRUCell(5, 4)), Recurrent(SimpleCell(4, 2))], dropout))
+    return random_weights(
+        Stack([Recurrent(LSTMCell(3, 5)), Recurrent(GRUCell(5, 4)), Recurrent(SimpleCell(4, 2))], dropout)
+    )
 
 
 def test_a_stack_is_its_layers_one_after_another() -> None:

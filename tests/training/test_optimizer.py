@@ -57,6 +57,20 @@ def test_a_step_moves_both_ends_of_a_tie() -> None:
     assert not torch.equal(model.embedding.weight, before)
 
 
+def test_updates_are_torchs() -> None:
+    models = [new_model(dropout=0.0), new_model(dropout=0.0)]
+    ours = build_optimizer(models[0], 0.1, 0.0)
+    theirs = torch.optim.AdamW(
+        models[1].parameters(), lr=0.1, weight_decay=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True
+    )
+    for model, optimizer in zip(models, (ours, theirs), strict=True):
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.tensor([[2, 4, 5]])).square().sum().backward()
+            optimizer.step()
+    assert all(torch.equal(a, b) for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True))
+
+
 @pytest.mark.parametrize("max_norm", [0.0, 0.5, 100.0])
 def test_clipping_is_torchs(max_norm: float) -> None:
     ours = [nn.Parameter(torch.zeros(3)), nn.Parameter(torch.zeros(2, 2)), nn.Parameter(torch.zeros(1))]

@@ -263,16 +263,27 @@ def test_the_deadline_ends_after_a_last_validation(tmp_path: Path) -> None:
     assert load_newest(tmp_path) is not None
 
 
-def test_a_huge_learning_rate_stops_before_the_update_that_spoils(tmp_path: Path) -> None:
-    changes = settings(learning_rate=1e30, warmup_steps=0, clip_norm=0.0, checkpoint_every=1, validate_every=1)
+@pytest.mark.parametrize(("learning_rate", "weight_decay"), [(1e37, 0.0), (1e30, 0.01)])
+def test_a_huge_learning_rate_stops_at_the_first_bad_number(
+    tmp_path: Path, learning_rate: float, weight_decay: float
+) -> None:
+    changes = settings(
+        learning_rate=learning_rate,
+        warmup_steps=0,
+        clip_norm=0.0,
+        weight_decay=weight_decay,
+        checkpoint_every=1,
+        validate_every=1,
+    )
     recorder = Recorder()
-    model = new_model()
     with pytest.raises(NonFiniteError) as caught:
-        train(model, TASK, changes, checkpoints=tmp_path, callbacks=[recorder])
+        train(new_model(), TASK, changes, checkpoints=tmp_path, callbacks=[recorder])
     error = caught.value
     assert error.step <= 3
     assert error.rows == tuple(plan_epoch(0)[error.step - 1])
     assert f"step {error.step}, first in {error.tensor}" in str(error)
+    if weight_decay:  # the decay alone makes the weights overflow
+        assert error.tensor == "weight 'recurrent.weight_ih_l0' after the update"
     assert all(str(row) in str(error) for row in error.rows)
     assert recorder.ends[0].reason == "NonFiniteError"
     checkpoint = load_newest(tmp_path)

@@ -145,7 +145,7 @@ def _bands(longest: int, seed: int, epoch: int) -> Lengths:
 def _cut(
     order: NDArray[np.intp], sizes: Lengths, batch_tokens: int, *, first: int | None = None, max_rows: int | None = None
 ) -> list[list[int]]:
-    """Cut an order into batches: each takes rows while rows x longest stays within its budget (`first`: the first's)."""
+    """Cut an order into batches: each takes rows while rows x longest is within the budget (`first`: the first's)."""
     budget = batch_tokens if first is None else first
     most = len(order) if max_rows is None else max_rows
     batches: list[list[int]] = []

@@ -1,9 +1,9 @@
 """Text to ids and back: one sentencepiece model for unigram, bpe, char and word, with no rewriting of the text.
 
-White space is kept as it came, nothing is normalized, and text that spells a special token is ordinary text. Three
+White space is kept as it came, nothing is normalized, and text that spells a special token is ordinary text. Four
 characters have a private meaning inside sentencepiece or here (U+2581 is its space, U+2585 its unknown character,
-U+EE81 is our escape); in user text each becomes two private-use characters before sentencepiece sees it, and decoding
-turns them back. Unigram and bpe with byte fallback give back every text without NUL exactly. `char` gives back every
+U+001F its cut, U+EE81 our escape); in user text each becomes two private-use characters before sentencepiece sees it,
+and decoding turns them back. Unigram and bpe with byte fallback give back every text without NUL exactly. `char` gives back every
 known character. `word` keeps words only: decoding joins them by one space, whatever white space stood between them.
 """
 
@@ -28,7 +28,10 @@ MAX_TRAINING_LINES = 500_000
 
 _SPACE = "\u2581"
 _ESCAPE = "\uee81"
-_ESCAPES = {_ESCAPE: _ESCAPE + "\uee82", _SPACE: _ESCAPE + "\uee83", "\u2585": _ESCAPE + "\uee84"}
+_ESCAPES = {
+    plain: _ESCAPE + mark
+    for plain, mark in ((_ESCAPE, "\uee82"), (_SPACE, "\uee83"), ("\u2585", "\uee84"), ("\x1f", "\uee85"))
+}
 _UNESCAPES = {escaped[1]: plain for plain, escaped in _ESCAPES.items()}
 _TO_ESCAPE = re.compile("[" + "".join(_ESCAPES) + "]")
 _TO_UNESCAPE = re.compile(_ESCAPE + "([" + "".join(_UNESCAPES) + "]?)")
@@ -195,10 +198,12 @@ def default_vocab_size(lines: Sequence[str], kind: str, *, byte_fallback: bool =
         words = Counter(word for line in lines for word in _words(line))
         at_least = 2 if words.total() > 20_000 else 1
         return num_reserved + max(1, min(50_000, sum(count >= at_least for count in words.values())))
-    alphabet = _alphabet(_evenly(list(_chunks(_evenly(lines)))))
+    sample = _evenly(lines)
+    alphabet = _alphabet(_evenly(list(_chunks(sample))))
     if kind == "char":
         return num_reserved + max(1, min(8_000, len(alphabet)))
-    wanted = round(10 * math.sqrt(sum(map(_num_words, lines))))
+    num_words = sum(map(_num_words, sample)) * len(lines) / max(1, len(sample))
+    wanted = round(10 * math.sqrt(num_words))
     needed = _num_covering(alphabet, 0.9995) if byte_fallback else len(alphabet)
     return num_reserved + max(400, min(16_000, wanted), needed + needed // 4)
 
@@ -231,7 +236,7 @@ def _symbols(kind: str, pieces: list[str]) -> dict[str, tuple[int, ...]]:
     ids = {piece: i for i, piece in enumerate(pieces) if i > EOS}
     if kind == "word":
         return {_unescape(piece): (i,) for piece, i in ids.items()}
-    symbols = {piece.replace(_SPACE, " "): (i,) for piece, i in ids.items()}
+    symbols: dict[str, tuple[int, ...]] = {piece.replace(_SPACE, " "): (i,) for piece, i in ids.items()}
     for plain, escaped in _ESCAPES.items():
         symbols.pop(plain, None)
         if ids.keys() >= set(escaped):

@@ -30,6 +30,15 @@ REQUIRED_FILES = {PROGRESS} | {f"{name}.safetensors" for name in (MODEL, OPTIMIZ
 OPTIONAL_FILES = {f"{name}.safetensors" for name in (AVERAGE, BEST)}
 
 
+class NonFiniteStateError(UserError):
+    """A tensor to be saved holds NaN or infinity; `tensor` names it."""
+
+    def __init__(self, tensor: str, path: Path) -> None:
+        self.tensor = tensor
+        fix = "lower training.learning_rate"
+        super().__init__(f"not written, NaN or infinity in {tensor}", where=str(path), fix=fix)
+
+
 class Checkpoint(NamedTuple):
     """A verified checkpoint in memory. notes: what a user should know, such as damaged newer ones passed over."""
 
@@ -46,7 +55,8 @@ def save_checkpoint(folder: Path, state: TrainingState) -> Path:
         The folder of the new checkpoint.
 
     Raises:
-        UserError: the disk refuses, or a tensor holds NaN or infinity; what was there before stays.
+        NonFiniteStateError: a tensor holds NaN or infinity; what was there before stays.
+        UserError: the disk refuses; what was there before stays.
     """
     progress = state.progress
     path = folder / f"step-{progress.step}"
@@ -235,8 +245,7 @@ def _refuse_non_finite(tensors: dict[str, Weights], path: Path, buffers: set[str
     for file, weights in tensors.items():
         for name, tensor in weights.items():
             if name not in buffers and tensor.is_floating_point() and not tensor.isfinite().all():
-                what = f"step {path.name.removeprefix('step-')} left NaN or infinity in {file} tensor {name!r}"
-                raise UserError(f"{what}; no checkpoint is written", where=str(path), fix="lower the learning rate")
+                raise NonFiniteStateError(f"{'weight' if file == MODEL else file} {name!r}", path)
 
 
 def _progress_json(state: TrainingState) -> dict[str, Any]:

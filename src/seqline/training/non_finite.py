@@ -15,7 +15,7 @@ from seqline.errors import UserError
 
 
 class NonFiniteError(UserError):
-    """A loss or a gradient became NaN or infinite; the update was not made.
+    """A step brought NaN or infinity. Seen in the loss or a gradient, the update was not made.
 
     step: counted from 1. rows: the batch, as indices into the training data. tensor: the first non-finite one.
     """
@@ -23,7 +23,7 @@ class NonFiniteError(UserError):
     def __init__(self, step: int, rows: Sequence[int], tensor: str, described_rows: str) -> None:
         self.step, self.rows, self.tensor = step, tuple(rows), tensor
         super().__init__(
-            f"NaN or infinity at step {step}, first in {tensor}, batch of {described_rows}; the update was not made",
+            f"NaN or infinity at step {step}, first in {tensor}; the batch is {described_rows}",
             where="training",
             fix="lower training.learning_rate, or look at these rows",
         )

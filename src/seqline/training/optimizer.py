@@ -15,12 +15,24 @@ FUSED_DEVICES = frozenset({"cpu", "cuda", "mps"})
 FINAL_SHARE = 0.02  # of the peak learning rate, reached at the last step
 
 
+_bare_step = inspect.unwrap(AdamW.step)
+
+
 class _LightAdamW(AdamW):
-    """AdamW without the guards against being compiled, which import torch's compiler: as slow as importing torch."""
+    """AdamW without the wrappers meant for `torch.compile`.
+
+    They import torch's compiler, which takes as long as importing torch and 70 MB. What they wrap is untouched.
+    """
 
     add_param_group = inspect.unwrap(AdamW.add_param_group)
+    zero_grad = inspect.unwrap(AdamW.zero_grad)
     state_dict = inspect.unwrap(AdamW.state_dict)
     load_state_dict = inspect.unwrap(AdamW.load_state_dict)
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Make one update from the gradients."""
+        _bare_step(self, closure)
 
 
 def build_optimizer(model: Module, learning_rate: float, weight_decay: float) -> AdamW:

@@ -16,7 +16,7 @@ import torch
 from torch.nn import Module
 
 from seqline.errors import UserError
-from seqline.training.checkpoint import has_checkpoints, load_newest, restore, save_checkpoint
+from seqline.training.checkpoint import NonFiniteStateError, has_checkpoints, load_newest, restore, save_checkpoint
 from seqline.training.loss import evaluating
 from seqline.training.non_finite import NonFiniteError, first_non_finite
 from seqline.training.optimizer import Schedule, build_optimizer, clip_gradients
@@ -50,7 +50,8 @@ def train(
         should_stop: asked before every step; a reason ends the run there, with a checkpoint.
 
     Raises:
-        NonFiniteError: a loss or gradient is NaN or infinite; the update is not made.
+        NonFiniteError: a loss or gradient is NaN or infinite, and the update is not made; or an update overflowed,
+            which is noticed when a checkpoint is due or in the next step, whichever is first.
         UserError: fewer steps are asked for than are done; the checkpoint is damaged or of another model; a new run
             would mix with the checkpoints of an older one; the memory is exhausted; the disk refuses.
     """
@@ -86,6 +87,7 @@ class _Trainer:
         self.state = TrainingState(model, self.optimizer, self.average, None, self.progress)
         self.first_step = 0
         self.saved: tuple[int, int] | None = None  # (step, validated step) of the newest checkpoint
+        self.last_rows: Sequence[int] = ()
         self.planned: tuple[int, Sequence[Sequence[int]]] | None = None  # (epoch, its batches)
         self.began = time.monotonic()
         self.seconds_before = 0.0
@@ -150,7 +152,7 @@ class _Trainer:
     def _step(self) -> None:
         progress, began = self.progress, time.monotonic()
         step = progress.step + 1
-        rows = self._next_rows()
+        rows = self.last_rows = self._next_rows()
         random_state = torch.get_rng_state()
         with self._naming_memory_faults(rows):
             batch = self.task.make_batch(rows)
@@ -232,7 +234,12 @@ class _Trainer:
         if self.checkpoints is None or self.progress.step == 0 or mark == self.saved:
             return
         self.progress.seconds = self._seconds()
-        save_checkpoint(self.checkpoints, self.state)
+        try:
+            save_checkpoint(self.checkpoints, self.state)
+        except NonFiniteStateError as error:  # a gradient was finite, but not what the update made of it
+            rows = self.last_rows
+            tensor = f"{error.tensor} after the update"
+            raise NonFiniteError(self.progress.step, rows, tensor, self.task.describe_rows(rows)) from error
         self.saved = mark
 
     def _seconds(self) -> float:

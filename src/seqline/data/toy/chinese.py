@@ -4,7 +4,7 @@ What English must know is always written: a number and classifier for "a", a dem
 bare noun for "the" (or for no article where it is eaten or drunk), a mark of the past on the verb or "没" before it.
 
 Alignment rules: "很", "在" and "是" are linked to "is"; "the" to the bare noun; both parts of "在 ... 里" to "in";
-"的" after a relative clause to "who" or "that"; "不" and "没" also to "does" and "did".
+"的" after a relative clause to "who" or "that"; "不" and "没" also to "does" and "did"; "说" to the "that" after it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,15 @@ OPENERS = {"when": ("当", "的 时候"), "if": ("如果", ""), "while": ("在",
 def say(meaning: Meaning) -> list[Word]:
     """Return the Chinese sentence."""
     found: list[Word] = []
-    before: Clause | None = None
     for segment in meaning.segments:
-        found += _segment(segment, before)
-        before = segment.clause
+        if segment.link == "that":
+            found[-1] = Word(found[-1].text, (*found[-1].keys, (segment, "link")))
+        found += _segment(segment)
     return found
 
 
-def _segment(segment: Segment, before: Clause | None) -> list[Word]:
+def _segment(segment: Segment) -> list[Word]:
     found = words(LINKS[segment.link], (segment, "link")) if segment.link else []
-    if segment.link == "that" and before is not None and found == []:
-        found = []
     if segment.opening is not None:
         start, end = OPENERS[segment.opener]
         found += words(start, (segment, "opener")) + _clause(segment.opening)
@@ -158,8 +156,7 @@ def _phrase(phrase: Phrase) -> list[Word]:
     if phrase.is_name:
         return words(NAME[phrase.head]["zh"], (phrase, "head"))
     if phrase.is_pronoun:
-        is_group = phrase.head == "they" and phrase.antecedent is not None and _is_female(phrase.antecedent)
-        return words("她们" if is_group else PRONOUNS[phrase.head], (phrase, "head"))
+        return words(_pronoun(phrase), (phrase, "head"))
     found: list[Word] = []
     if phrase.relative is not None:
         found += _clause(phrase.relative) + words("的", (phrase.relative, "relative"))
@@ -177,9 +174,19 @@ def _phrase(phrase: Phrase) -> list[Word]:
     return found + words(NOUN[phrase.head].chinese[1], (phrase, "head"), *bare)
 
 
+def _pronoun(phrase: Phrase) -> str:
+    """Return the pronoun; "they" is 它们 for things and animals, 她们 where every person is female."""
+    root = phrase.antecedent
+    if phrase.head == "they" and root is not None:
+        if root.is_noun and "person" not in NOUN[root.head].kinds:
+            return "它们"
+        return "她们" if _is_female(root) else "他们"
+    return PRONOUNS[phrase.head]
+
+
 def _is_female(phrase: Phrase) -> bool:
     if phrase.parts:
         return all(_is_female(part) for part in phrase.parts)
     if phrase.is_noun:
-        return NOUN[phrase.head].french_gender == "f" and "person" in NOUN[phrase.head].kinds
+        return NOUN[phrase.head].french_gender == "f"
     return NAME[phrase.head]["gender"] == "f"

@@ -13,12 +13,10 @@ from seqline.data.toy.twins import idiom
 from seqline.data.toy.verbs import PERSONS, VERB
 
 OBJECT_PRONOUNS = {"i": "me", "we": "us", "he": "him", "she": "her", "it": "it", "they": "them"}
-DETERMINERS = {"the": "the", "a": "a", "some": "some", "any": "any", "many": "many", "two": "two", "three": "three",
-               "my": "my", "our": "our", "their": "their", "every": "every", "mass": "", "mass_negated": ""}  # fmt: skip
+NO_ARTICLE = ("mass", "mass_negated")
 BE = {"present": ("am", "is", "are", "are"), "past": ("was", "was", "were", "were")}
 NEGATIONS = {"not": "not", "never": "never", "no_longer": "no longer"}
-LINKS = {"and": "and", "but": "but", "because": "because", "that": "that", "when": "when", "if": "if", "while": "while"}
-TWIN_PLACES = {"from": "out of", "of": "of", "goal": "to"}
+TWIN_PLACES = {"from": "out of", "goal": "to"}
 
 
 def say(meaning: Meaning) -> list[Word]:
@@ -36,18 +34,16 @@ def _a_or_an(sentence: list[Word]) -> list[Word]:
 
 
 def _segment(segment: Segment) -> list[Word]:
-    found = words(LINKS[segment.link], (segment, "link")) if segment.link else []
+    found = words(segment.link, (segment, "link")) if segment.link else []
     if segment.opening is not None:
-        found += words(LINKS[segment.opener], (segment, "opener"))
+        found += words(segment.opener, (segment, "opener"))
         found += _clause(segment.opening) + words(",", (segment, "comma"))
     return found + _clause(segment.clause)
 
 
 def _clause(clause: Clause) -> list[Word]:
-    found = [] if clause.gap == "subject" else _phrase(clause.subject, is_subject=True)
-    if clause.gap != "subject" or clause.verb != "be":
-        return found + _predicate(clause)
-    return found + _predicate(clause)
+    subject = [] if clause.gap == "subject" else _phrase(clause.subject, is_subject=True)
+    return subject + _predicate(clause)
 
 
 def _determiner(phrase: Phrase) -> list[Word]:
@@ -56,7 +52,7 @@ def _determiner(phrase: Phrase) -> list[Word]:
     if phrase.determiner in ("this", "that"):
         plural = {"this": "these", "that": "those"}[phrase.determiner]
         return words(plural if phrase.is_plural else phrase.determiner, (phrase, "det"))
-    return words(DETERMINERS[phrase.determiner], (phrase, "det"))
+    return words("" if phrase.determiner in NO_ARTICLE else phrase.determiner, (phrase, "det"))
 
 
 def _phrase(phrase: Phrase, is_subject: bool = False) -> list[Word]:
@@ -131,7 +127,8 @@ def _verb(clause: Clause) -> tuple[list[Word], list[Word]]:
     if clause.modal in ("can", "must"):
         modal = (clause, "modal")
         if polarity == "not":
-            return words("cannot", modal, finite, negation), words(base, lexical)
+            verb = words("cannot", modal, finite, negation) if clause.modal == "can" else words("must", modal, finite)
+            return verb + (denial if clause.modal == "must" else []), words(base, lexical)
         return words(clause.modal, modal, finite), words(base, lexical)
     main: list[Word] = words(base, lexical)
     keys = (finite, lexical)

@@ -28,7 +28,7 @@ BE = {"present": ("suis", "est", "sommes", "sont"), "past": ("étais", "était",
 NEGATIONS = {"not": "pas", "never": "jamais", "no_longer": "plus"}
 LINKS = {"and": "et", "but": "mais", "because": "parce que", "that": "que", "when": "quand", "if": "si",
          "while": "pendant que"}  # fmt: skip
-TWIN_PLACES = {"from": "de", "of": "de", "goal": "à"}
+TWIN_PLACES = {"from": "de", "goal": "à"}
 
 
 def say(meaning: Meaning) -> list[Word]:
@@ -116,10 +116,10 @@ def _determiner(phrase: Phrase) -> list[Word]:
 
 def _adjective(name: str, owner: Phrase, noun: str, *keys: tuple[object, str]) -> list[Word]:
     """Return an adjective that agrees with a phrase; `noun` is the word after it, "" where no noun follows."""
-    forms = ADJECTIVE[name].french
+    forms: tuple[str, ...] = ADJECTIVE[name].french
     if gender(owner) == "m" and not owner.person.endswith("p") and len(forms) > 2 and _has_vowel(noun):
         return words(forms[2], *keys)
-    form = forms[1] if gender(owner) == "f" else forms[0]
+    form = forms[int(gender(owner) == "f")]
     if owner.person.endswith("p") and not form.endswith(("s", "x")):
         form += "x" if form.endswith("eau") else "s"
     return words(form, *keys)
@@ -133,6 +133,19 @@ def _phrase(phrase: Phrase) -> list[Word]:
         return words(NAME[phrase.head]["fr"], (phrase, "head"))
     if phrase.is_pronoun:
         return words(_pronoun(phrase), (phrase, "head"))
+    found = _noun(phrase)
+    if phrase.determiner == "owner" and phrase.owner is not None:
+        found += words("de", (phrase, "owner")) + _phrase(phrase.owner)
+    if phrase.place is not None:
+        found += _place(phrase.place)
+    if phrase.relative is not None:
+        opener = "qui" if phrase.relative.gap == "subject" else "que"
+        found += words(opener, (phrase.relative, "relative")) + _clause(phrase.relative)
+    return found
+
+
+def _noun(phrase: Phrase) -> list[Word]:
+    """Return the noun with its determiner and adjectives."""
     noun = NOUN[phrase.head].french[phrase.is_plural]
     core: list[Word] = []
     for name in phrase.adjectives:
@@ -146,13 +159,6 @@ def _phrase(phrase: Phrase) -> list[Word]:
     for name in phrase.adjectives:
         if not ADJECTIVE[name].is_before:
             found += _adjective(name, phrase, "", (phrase, name))
-    if phrase.determiner == "owner" and phrase.owner is not None:
-        found += words("de", (phrase, "owner")) + _phrase(phrase.owner)
-    if phrase.place is not None:
-        found += _place(phrase.place)
-    if phrase.relative is not None:
-        opener = "qui" if phrase.relative.gap == "subject" else "que"
-        found += words(opener, (phrase.relative, "relative")) + _clause(phrase.relative)
     return found
 
 

@@ -10,16 +10,24 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
-from seqline.data.toy.lexicon import ADJECTIVE, ADVERB, NAME, NOUN
+from seqline.data.toy.lexicon import ADJECTIVE, ADVERB, NAME, NOUN, Noun
 from seqline.data.toy.meanings import PLURAL_DETERMINERS, Clause, Meaning, Phrase, Place, Segment
 from seqline.data.toy.verbs import VERB, Verb
 
 T = TypeVar("T")
 
 VOWELS = tuple("aeiouéèêoœh")
+NAMES = tuple(NAME)
 JOBS = tuple(noun.concept for noun in NOUN.values() if "job" in noun.kinds)
+
+
+@cache
+def nouns_of(*kinds: str) -> tuple[Noun, ...]:
+    """Return the nouns of at least one of the kinds, in the order of the lexicon."""
+    return tuple(noun for noun in NOUN.values() if noun.kinds.intersection(kinds))
 
 
 @dataclass(frozen=True)
@@ -69,10 +77,14 @@ class Grower:
         """Return True with this probability."""
         return self.rng.random() < probability
 
-    def noun(self, kinds: Sequence[str], richness: float, *, is_negated: bool = False) -> Phrase:
-        """Return a noun phrase of one of the kinds; `richness` 0 to 1 is how much goes around the noun."""
-        fits = [noun for noun in NOUN.values() if noun.kinds.intersection(kinds)]
-        noun = self.pick(fits)
+    def noun(
+        self, kinds: Sequence[str], richness: float, *, is_negated: bool = False, is_light: bool = False
+    ) -> Phrase:
+        """Return a noun phrase of one of the kinds; `richness` 0 to 1 is how much goes around the noun.
+
+        A light phrase has no place and no relative clause. A negated one has no "a", "some" or "every".
+        """
+        noun = self.pick(nouns_of(*kinds))
         if noun.kinds & {"dish", "drink"}:
             return Phrase(noun.concept, "mass_negated" if is_negated else "mass")
         is_plural = self.chance(0.35) and not noun.kinds & {"place", "holder", "mark"}
@@ -80,21 +92,25 @@ class Grower:
         if is_negated:
             name = {"a": "the", "every": "this", "some": "any"}.get(name, name)
             name = "these" if name == "any" and self.profile.is_chinese else name
+        if "free" in noun.kinds and name in ("my", "our", "their"):
+            name = "two" if is_plural else "the"  # "mes femmes" are my wives
         phrase = Phrase(noun.concept, {"these": "this", "those": "that"}.get(name, name), is_plural)
-        self._decorate(phrase, richness)
+        self._decorate(phrase, richness, is_light)
         return phrase
 
-    def _decorate(self, phrase: Phrase, richness: float) -> None:
+    def _decorate(self, phrase: Phrase, richness: float, is_light: bool) -> None:
         kinds = NOUN[phrase.head].kinds
         if self.chance(richness * 0.75):
             self._add_adjectives(phrase, 2 if self.chance(richness * 0.4) else 1)
         is_owned = bool(kinds & {"thing", "animal", "device", "building"}) and phrase.determiner == "the"
         if is_owned and self.chance(0.15 + richness * 0.2):
-            phrase.determiner, phrase.owner = "owner", self.person_name_or_noun()
+            phrase.determiner, phrase.owner = "owner", self._owner()
+        elif is_light:
+            return
         elif self.chance(richness * 0.35) and kinds & {"thing", "person", "animal", "snack", "furniture"}:
             phrase.place = self.place_of(kinds)
         elif self.chance(richness * 0.5) and not kinds & {"place", "mark", "holder"}:
-            self._add_relative(phrase, richness * 0.6)
+            self._add_relative(phrase, richness * (0.2 if self.profile.is_chinese else 0.6))
 
     def _add_adjectives(self, phrase: Phrase, count: int) -> None:
         fits = [item for item in ADJECTIVE.values() if item.kinds & NOUN[phrase.head].kinds]
@@ -107,24 +123,24 @@ class Grower:
         else:
             phrase.adjectives = (first.concept,)
 
-    def person_name_or_noun(self) -> Phrase:
-        """Return an owner: a name, or a singular noun with a short determiner."""
+    def _owner(self) -> Phrase:
+        """Return a name, or a singular noun with a short determiner."""
         if self.chance(0.5):
-            return Phrase(self.pick(tuple(NAME)))
-        fits = [noun.concept for noun in NOUN.values() if "person" in noun.kinds]
-        return Phrase(self.pick(fits), self.pick(("the", "the", "my", "this")))
+            return Phrase(self.pick(NAMES))
+        noun = self.pick(nouns_of("person"))
+        determiners = ("the", "the", "this") if "free" in noun.kinds else ("the", "my", "this")
+        return Phrase(noun.concept, self.pick(determiners))
 
     def place_of(self, kinds: frozenset[str] = frozenset()) -> Place:
         """Return a place; a small thing is also on or under furniture."""
         if kinds & {"thing", "snack"} and self.chance(0.7):
-            return Place(self.pick(("on", "on", "behind", "next_to")), self.noun(("furniture", "holder"), 0.0))
+            return Place(self.pick(("on", "on", "behind", "next_to")), self._plain_place(("furniture", "holder")))
         if self.chance(0.5):
             return Place("in", self._plain_place(("place",)))
         return Place(self.pick(("behind", "in_front_of", "near")), self._plain_place(("building", "mark")))
 
     def _plain_place(self, kinds: tuple[str, ...]) -> Phrase:
-        fits = [noun for noun in NOUN.values() if noun.kinds.intersection(kinds)]
-        noun = self.pick(fits)
+        noun = self.pick(nouns_of(*kinds))
         phrase = Phrase(noun.concept, self.pick(("the", "the", "the", "a", "this", "our")))
         if self.chance(0.25):
             self._add_adjectives(phrase, 1)
@@ -148,7 +164,9 @@ class Grower:
             self._negate(clause)
         phrase.relative = clause
 
-    def subject(self, richness: float, kind: str = "animate", *, is_first: bool = False, is_short: bool = False) -> Phrase:
+    def subject(
+        self, richness: float, kind: str = "animate", *, is_first: bool = False, is_short: bool = False
+    ) -> Phrase:
         """Return a subject: a name, "i", "we", a noun or two of them; `is_first` allows "he" and "she"."""
         draw = self.rng.random()
         if draw < 0.16:
@@ -156,10 +174,10 @@ class Grower:
         if draw < 0.24 and is_first:
             return self._free_pronoun()
         if draw < 0.46:
-            return Phrase(self.pick(tuple(NAME)))
+            return Phrase(self.pick(NAMES))
         if draw < 0.54 and not is_short:
             first = self.pick(tuple(NAME))
-            second = self.pick([name for name in NAME if name != first])
+            second = self.pick([name for name in NAMES if name != first])
             return Phrase(parts=(Phrase(first), Phrase(second)))
         kinds = ("person",) if kind == "person" or self.chance(0.6) else ("animal",)
         return self.noun(kinds, 0.0 if is_short else richness)
@@ -170,8 +188,7 @@ class Grower:
         return Phrase(head, is_plural=head.startswith("they"))
 
     def _tense(self, verb: Verb) -> str:
-        is_timeless = self.profile.is_chinese and "state" in verb.flags
-        return "past" if not is_timeless and self.chance(0.45) else "present"
+        return "past" if "state" not in verb.flags and self.chance(0.45) else "present"
 
     def _negate(self, clause: Clause) -> None:
         if clause.subject.determiner in ("every", "many", "some", "a"):
@@ -187,9 +204,11 @@ class Grower:
         """Whether the written form hides the tense: "i read"."""
         return verb.concept == "read" and subject.person != "3s"
 
-    def clause(self, subject: Phrase, richness: float, *, is_first: bool = False, gap: str = "", verb: str = "") -> Clause:
+    def clause(
+        self, subject: Phrase, richness: float, *, is_first: bool = False, gap: str = "", verb: str = ""
+    ) -> Clause:
         """Return a clause with this subject; a verb is drawn where none is given."""
-        if not verb and self.chance(0.2):
+        if not verb and self.chance(0.2) and not (gap and self.profile.is_chinese):
             return self._be_clause(subject, gap)
         is_person = not subject.is_noun or "person" in NOUN[subject.head].kinds
         if subject.antecedent is not None:
@@ -199,9 +218,9 @@ class Grower:
                 and (is_person or item.subject == "animate") and not self._is_ambiguous(item, subject)]  # fmt: skip
         if self.chance(0.6):
             fits = [item for item in fits if item.objects and item.objects != ("goal",)]
-        chosen = VERB[verb] if verb else self.pick(fits)
+        chosen = VERB[verb] if verb and is_person else self.pick(fits)
         clause = Clause(subject, chosen.concept, self._tense(chosen), gap=gap)
-        if is_person and self.chance(0.14) and not gap:
+        if is_person and self.chance(0.14) and not gap and "state" not in chosen.flags:
             clause.tense, clause.modal = "present", self.pick(("want", "can", "must"))
         if self.chance(0.22):
             self._negate(clause)
@@ -225,18 +244,18 @@ class Grower:
     def _fill(self, clause: Clause, verb: Verb, richness: float, is_first: bool) -> None:
         """Give the verb its object, recipient or goal."""
         if verb.objects == ("goal",):
-            goals = [noun.concept for noun in NOUN.values() if "goal" in noun.kinds]
-            clause.place = Place("goal", Phrase(self.pick(goals), self.pick(("the", "the", "this", "our"))))
+            goal = self.pick(nouns_of("goal")).concept
+            clause.place = Place("goal", Phrase(goal, self.pick(("the", "the", "this", "our"))))
             return
         if not verb.objects:
             return
         if self.chance(0.3) and ("him" in verb.flags or ("see" in verb.flags and is_first)):
             clause.object = self._object_pronoun(clause)
         if clause.object is None and "person" in verb.objects and self.chance(0.3):
-            others = [name for name in NAME if name != clause.subject.head]
-            clause.object = Phrase(self.pick(others))
+            clause.object = Phrase(self._other_name(clause.subject))
         if clause.object is None:
-            clause.object = self.noun(verb.objects, richness, is_negated=clause.polarity != "yes")
+            is_negated, is_light = clause.polarity != "yes", "to" in verb.flags
+            clause.object = self.noun(verb.objects, richness, is_negated=is_negated, is_light=is_light)
         if "to" in verb.flags:
             clause.recipient = self._recipient(clause)
 
@@ -257,8 +276,12 @@ class Grower:
         if self.chance(0.35):
             head = "they" if clause.subject.person.startswith("1") else self.pick(("i", "we", "they"))
             return Phrase(head, is_plural=head == "they")
-        others = [name for name in NAME if name != clause.subject.head]
-        return Phrase(self.pick(others)) if self.chance(0.5) else self.noun(("person",), 0.0)
+        return Phrase(self._other_name(clause.subject)) if self.chance(0.5) else self.noun(("person",), 0.0)
+
+    def _other_name(self, phrase: Phrase) -> str:
+        root = phrase.antecedent or phrase
+        taken = {root.head, *(part.head for part in root.parts)}
+        return self.pick([name for name in NAMES if name not in taken])
 
     def _add_circumstances(self, clause: Clause, verb: Verb, richness: float) -> None:
         """Add "often", a place and a time, where no long noun phrase comes between them and the verb."""
@@ -292,23 +315,21 @@ class Grower:
             chained = self._chained(found, before)
             if chained is not None:
                 return Segment(chained, link)
-        segment = Segment(Clause(Phrase("i"), "sleep"), link)
+        opening, opener = None, ""
         if self.chance(0.15 + 0.1 * richness) and link != "that":
-            segment.opener = self.pick(("when", "if", "while") if link else ("when", "if", "while", "because"))
-            segment.opening = self.clause(self._next_subject(found, before, richness), richness, is_first=before is None)
-            if segment.opener in ("if", "while"):
-                self._to_present(segment.opening)
-            before = segment.opening
+            opener = self.pick(("when", "if", "while") if link else ("when", "if", "while", "because"))
+            subject = self._next_subject(found, before, richness)
+            before = opening = self.clause(subject, richness, is_first=before is None)
         subject = self._next_subject(found, before, richness)
         if not is_last and self.chance(0.3):
-            segment.clause = self._saying(subject)
+            clause = self._saying(subject)
+        elif not is_last and self.chance(0.12):
+            clause = self.clause(subject, richness, is_first=before is None, verb=self.pick(("buy", "take")))
         else:
-            segment.clause = self.clause(subject, richness, is_first=before is None)
-        if segment.opener in ("if", "while"):
-            self._to_present(segment.clause)
-        elif segment.opener == "when" and segment.opening is not None:
-            self._same_tense(segment.opening, segment.clause)
-        return segment
+            clause = self.clause(subject, richness, is_first=before is None)
+        if opening is not None:
+            opener = self._agree_tenses(opener, opening, clause)
+        return Segment(clause, link, opener, opening)
 
     @staticmethod
     def _flags(clause: Clause) -> frozenset[str]:
@@ -317,19 +338,25 @@ class Grower:
     def _saying(self, subject: Phrase) -> Clause:
         root = subject.antecedent or subject
         if root.is_noun and "person" not in NOUN[root.head].kinds:
-            subject = Phrase(self.pick(tuple(NAME)))
+            subject = Phrase(self.pick(NAMES))
         return Clause(subject, self.pick(("say", "think", "know_that")))
 
     def _to_present(self, clause: Clause) -> None:
-        verb = VERB.get(clause.verb)
-        clause.tense, clause.time = "present", ""
-        if verb is not None and self._is_ambiguous(verb, clause.subject):
-            clause.tense = "past"
+        """Put a clause into the present; "i read" would hide the tense, so that "write" takes its place."""
+        if clause.tense == "past" and ADVERB.get(clause.time, {}).get("sort") == "past":
+            clause.time = ""
+        clause.tense = "present"
+        if clause.verb in VERB and self._is_ambiguous(VERB[clause.verb], clause.subject):
+            clause.verb = "write"
 
-    def _same_tense(self, first: Clause, second: Clause) -> None:
-        if first.tense != second.tense:
-            self._to_present(first)
-            self._to_present(second)
+    def _agree_tenses(self, opener: str, opening: Clause, clause: Clause) -> str:
+        """Give both clauses a tense that fits the opener; return the opener, "if" for a "while" that would not fit."""
+        if opener == "while" and "be" in (opening.verb, clause.verb):
+            opener = "if"
+        if opener in ("if", "while") or (opener == "when" and opening.tense != clause.tense):
+            self._to_present(opening)
+            self._to_present(clause)
+        return opener
 
     def _next_subject(self, found: Meaning, before: Clause | None, richness: float) -> Phrase:
         """Return a new subject, or a pronoun for the subject of the clause before."""
@@ -340,7 +367,8 @@ class Grower:
         is_third = root.is_name or bool(root.parts) or (root.is_noun and root.is_animate)
         if is_third and root.determiner not in ("every", "a", "some", "many") and self.chance(0.4):
             return self._pronoun_for(found, root)
-        return self.subject(richness)
+        subject = self.subject(richness)
+        return Phrase(self._other_name(root)) if subject.is_name else subject
 
     def _pronoun_for(self, found: Meaning, root: Phrase) -> Phrase:
         if root.person == "3p":

@@ -74,9 +74,10 @@ class ToyCorpus:
     pronoun_test: list[ToyPair]
 
 
-def render(meaning: Meaning, profile: Profile) -> ToyPair:
+def render(meaning: Meaning, profile: Profile, source: list[Word] | None = None) -> ToyPair:
     """Say a meaning in both languages of a pair, with the gold alignment and antecedent."""
-    source, target = SAY[profile.source](meaning), SAY[profile.target](meaning)
+    source = source or SAY[profile.source](meaning)
+    target = SAY[profile.target](meaning)
     antecedent = None
     pronoun = meaning.pronoun
     if pronoun is not None and pronoun.antecedent is not None:
@@ -162,20 +163,21 @@ class _Maker:
                 found = render(self.grower.pick(twins), self.profile)
                 if found.source not in self.seen:
                     return self._keep(found)
-        start = self._bucket()
-        for number in range(start, len(BUCKETS)):
-            _, shortest, longest, segments, richness = BUCKETS[number]
+        for bucket in BUCKETS[self._bucket() :]:
             for _ in range(TRIES):
-                meaning = self.grower.meaning(self.grower.pick(segments), richness)
-                found = render(meaning, self.profile)
-                if self._fits(found, shortest, longest) and found.source not in self.seen:
+                found = self._try(*bucket[1:])
+                if found is not None:
                     return self._keep(found)
         raise UserError("no new toy sentence is left", where="--size", fix=f"use at most {MAX_SIZE:,}")
 
-    @staticmethod
-    def _fits(found: ToyPair, shortest: int, longest: int) -> bool:
-        num_target = found.target.count(" ") + 1
-        return shortest <= found.source.count(" ") + 1 <= longest and 2 <= num_target <= MAX_WORDS
+    def _try(self, shortest: int, longest: int, segments: tuple[int, ...], richness: float) -> ToyPair | None:
+        """Return one new pair, or None where its length does not fit or its source was there before."""
+        meaning = self.grower.meaning(self.grower.pick(segments), richness)
+        source = SAY[self.profile.source](meaning)
+        if not shortest <= len(source) <= longest or text_of(source) in self.seen:
+            return None
+        found = render(meaning, self.profile, source)
+        return found if 2 <= found.target.count(" ") + 1 <= MAX_WORDS else None
 
     def _keep(self, found: ToyPair) -> ToyPair:
         self.seen.add(found.source)
@@ -254,8 +256,8 @@ def write_corpus(corpus: ToyCorpus, folder: str | Path) -> None:
     """
     place = Path(folder)
     (place / "alignments").mkdir(parents=True, exist_ok=True)
-    splits = (("train", corpus.train), ("valid", corpus.valid), ("test", corpus.test), ("pronouns", corpus.pronoun_test))
-    for name, pairs in splits:
+    splits = {"train": corpus.train, "valid": corpus.valid, "test": corpus.test, "pronouns": corpus.pronoun_test}
+    for name, pairs in splits.items():
         write_text(place / f"{name}.tsv", "".join(f"{item.source}\t{item.target}\n" for item in pairs))
         pharaoh = "".join(" ".join(f"{i}-{j}" for i, j in item.alignment) + "\n" for item in pairs)
         write_text(place / "alignments" / f"{name}.pharaoh", pharaoh)

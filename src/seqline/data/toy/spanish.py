@@ -1,6 +1,7 @@
 """Says a meaning in Spanish: subject pronouns always dropped, adjectives after the noun, "a" before animate objects.
 
-Alignment rules: a dropped subject pronoun is linked to the finite verb; the "a" of an animate object to its noun.
+Alignment rules: a dropped subject pronoun is linked to the finite verb, the "a" before an animate object to its noun,
+"any" (which Spanish does not say) to the noun.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from seqline.data.toy.twins import idiom
 from seqline.data.toy.verbs import PERSONS, VERB, Spanish
 
 CONTRACTED = {("de", "el"): "del", ("a", "el"): "al"}
-CLITICS = {"i": "me", "we": "nous", "he": "lo", "she": "la", "they": "los"}
+CLITICS = {"i": "me", "we": "nos", "he": "lo", "she": "la", "they": "los"}
 DATIVES = {"i": "me", "we": "nos", "they": "les"}
-ARTICLES = {"the": ("el", "la", "los", "las"), "a": ("un", "una", "unos", "unas"), "some": ("un", "una", "unos", "unas"),
+ARTICLES = {"the": ("el", "la", "los", "las"), "a": ("un", "una", "", ""), "some": ("", "", "unos", "unas"),
             "this": ("este", "esta", "estos", "estas"), "that": ("ese", "esa", "esos", "esas"),
             "my": ("mi", "mi", "mis", "mis"), "our": ("nuestro", "nuestra", "nuestros", "nuestras"),
             "their": ("su", "su", "sus", "sus"), "every": ("cada", "cada", "cada", "cada"),
@@ -25,8 +26,7 @@ ESTAR = {"present": ("estoy", "está", "estamos", "están"), "past": ("estaba", 
 NEGATIONS = {"not": "no", "never": "nunca", "no_longer": "ya no"}
 LINKS = {"and": "y", "but": "pero", "because": "porque", "that": "que", "when": "cuando", "if": "si",
          "while": "mientras"}  # fmt: skip
-TWIN_PLACES = {"from": "de", "of": "de", "goal": "a"}
-CLITICS["we"] = "nos"
+TWIN_PLACES = {"from": "de", "goal": "a"}
 
 
 def say(meaning: Meaning) -> list[Word]:
@@ -93,7 +93,8 @@ def _phrase(phrase: Phrase) -> list[Word]:
         return _phrase(first) + words("y", (phrase, "and")) + _phrase(second)
     if phrase.is_name:
         return words(NAME[phrase.head]["es"], (phrase, "head"))
-    found = _determiner(phrase) + words(NOUN[phrase.head].spanish[phrase.is_plural], (phrase, "head"))
+    bare = ((phrase, "det"),) if phrase.determiner == "any" else ()
+    found = _determiner(phrase) + words(NOUN[phrase.head].spanish[phrase.is_plural], (phrase, "head"), *bare)
     for name in sorted(phrase.adjectives, key=lambda name: ADJECTIVE[name].is_before):
         found += words(ADJECTIVE[name].spanish[_form(phrase)], (phrase, name))
     if phrase.determiner == "owner" and phrase.owner is not None:

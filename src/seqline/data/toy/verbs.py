@@ -18,7 +18,6 @@ sleep     | animate                           |           | sleep sleeps slept  
 sing      | person                            |           | sing sings sang         | 唱歌 / 唱 了 歌
 dance     | person                            |           | dance dances danced     | 跳舞 / 跳 了 舞
 laugh     | person                            |           | laugh laughs laughed    | 笑 / 笑 了
-cry       | person                            |           | cry cries cried         | 哭 / 哭 了
 work      | person                            |           | work works worked       | 工作 / 工作 了
 swim      | animate                           |           | swim swims swam         | 游泳 / 游 了 泳
 play      | animate                           |           | play plays played       | 玩 / 玩 了
@@ -26,12 +25,10 @@ leave     | animate                           | être bare | leave leaves left  
 arrive    | animate                           | être bare | arrive arrives arrived  | 到达 / 到达 了
 go        | person goal                       | être      | go goes went            | 去 / 去 了
 see       | animate person,animal,thing,building | see       | see sees saw            | 看见 / 看见 了
-hear      | animate person,animal             |           | hear hears heard        | 听见 / 听见 了
 look_for  | animate person,animal,thing,device |           | look looks looked +for  | 找 / 找 了
 find      | animate person,animal,thing,device |           | find finds found        | 找到 / 找到 了
 help      | person person                     | him       | help helps helped       | 帮助 / 帮助 了
 know      | person person                     | him state | know knows knew         | 认识
-greet     | person person                     | him       | greet greets greeted    | 问候 / 问候 了
 invite    | person person                     | him       | invite invites invited  | 邀请 / 邀请 了
 wait_for  | person person                     | him       | wait waits waited +for  | 等 / 等 了
 like      | person person,animal,thing,building | state     | like likes liked        | 喜欢
@@ -39,19 +36,15 @@ buy       | person thing,snack,device,dish    | get       | buy buys bought     
 take      | person thing,snack                | get       | take takes took         | 拿 / 拿 了
 sell      | person thing,device,snack         | it        | sell sells sold         | 卖 / 卖 了
 lose      | person thing                      | it        | lose loses lost         | 丢 / 丢 了
-hide      | person thing,snack                | it        | hide hides hid          | 藏 / 藏 了
 read      | person text                       | it        | read reads read         | 读 / 读 了
 write     | person text                       |           | write writes wrote      | 写 / 写 了
 open      | person opening                    |           | open opens opened       | 打开 / 打开 了
-close     | person opening                    |           | close closes closed     | 关上 / 关上 了
 repair    | person device,furniture           | it        | repair repairs repaired | 修理 / 修理 了
 wash      | person cloth,vehicle,animal       | it        | wash washes washed      | 洗 / 洗 了
-draw      | person animal,building,furniture  |           | draw draws drew         | 画 / 画 了
 eat       | animate snack,dish                | it        | eat eats ate            | 吃 / 吃 了
 drink     | person drink                      |           | drink drinks drank      | 喝 / 喝 了
 give      | person thing,snack                | to        | give gives gave         | 给 / 给 了
 send      | person text                       | to        | send sends sent         | 寄给 / 寄给 了
-show      | person thing,text                 | to        | show shows showed       | 
 say       | person                            | that      | say says said           | 说
 think     | person                            | that      | think thinks thought    | 认为
 know_that | person                            | that      | know knows knew         | 知道
@@ -69,7 +62,6 @@ sleep     | dormir dors dort dormons dorment / dormi
 sing      | chanter
 dance     | danser
 laugh     | rire ris rit rions rient / ri
-cry       | pleurer
 work      | travailler
 swim      | nager
 play      | jouer
@@ -77,12 +69,10 @@ leave     | partir pars part partons partent / parti
 arrive    | arriver
 go        | aller vais va allons vont / allé
 see       | voir vois voit voyons voient / vu
-hear      | entendre entends entend entendons entendent / entendu
 look_for  | chercher
 find      | trouver
 help      | aider
 know      | connaître connais connaît connaissons connaissent / connu
-greet     | saluer
 invite    | inviter
 wait_for  | attendre attends attend attendons attendent / attendu
 like      | aimer
@@ -90,19 +80,15 @@ buy       | acheter achète achète achetons achètent / acheté
 take      | prendre prends prend prenons prennent / pris
 sell      | vendre vends vend vendons vendent / vendu
 lose      | perdre perds perd perdons perdent / perdu
-hide      | cacher
 read      | lire lis lit lisons lisent / lu
 write     | écrire écris écrit écrivons écrivent / écrit
 open      | ouvrir ouvre ouvre ouvrons ouvrent / ouvert
-close     | fermer
 repair    | réparer
 wash      | laver
-draw      | dessiner
 eat       | manger
 drink     | boire bois boit buvons boivent / bu
 give      | donner
 send      | envoyer envoie envoie envoyons envoient / envoyé
-show      | montrer
 say       | dire dis dit disons disent / dit
 think     | penser
 know_that | savoir sais sait savons savent / su
@@ -120,7 +106,6 @@ sleep     | dormir duermo duerme dormimos duermen / dormí durmió dormimos durm
 sing      | cantar
 dance     | bailar
 laugh     | reír río ríe reímos ríen / reí rio reímos rieron
-cry       | llorar
 work      | trabajar
 swim      | nadar
 play      | jugar juego juega jugamos juegan / jugué jugó jugamos jugaron
@@ -128,31 +113,25 @@ leave     | partir
 arrive    | llegar llego llega llegamos llegan / llegué llegó llegamos llegaron
 go        | ir voy va vamos van / fui fue fuimos fueron
 see       | ver veo ve vemos ven / vi vio vimos vieron
-hear      | oír oigo oye oímos oyen / oí oyó oímos oyeron
 look_for  | buscar busco busca buscamos buscan / busqué buscó buscamos buscaron
 find      | encontrar encuentro encuentra encontramos encuentran / encontré encontró encontramos encontraron
 help      | ayudar
 know      | conocer conozco conoce conocemos conocen / conocí conoció conocimos conocieron
-greet     | saludar
 invite    | invitar
 wait_for  | esperar
 buy       | comprar
 take      | tomar
 sell      | vender
 lose      | perder pierdo pierde perdemos pierden / perdí perdió perdimos perdieron
-hide      | esconder
 read      | leer leo lee leemos leen / leí leyó leímos leyeron
 write     | escribir
 open      | abrir
-close     | cerrar cierro cierra cerramos cierran / cerré cerró cerramos cerraron
 repair    | reparar
 wash      | lavar
-draw      | dibujar
 eat       | comer
 drink     | beber
 give      | dar doy da damos dan / di dio dimos dieron
 send      | enviar envío envía enviamos envían / envié envió enviamos enviaron
-show      | mostrar muestro muestra mostramos muestran / mostré mostró mostramos mostraron
 say       | decir digo dice decimos dicen / dije dijo dijimos dijeron
 think     | pensar pienso piensa pensamos piensan / pensé pensó pensamos pensaron
 know_that | saber sé sabe sabemos saben / supe supo supimos supieron

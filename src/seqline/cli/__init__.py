@@ -1,0 +1,93 @@
+"""The command line: one file a command, heavy imports inside the commands so that `--help` stays quick."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+import typer
+
+from seqline.cli import data, demo, evaluate, info, train, translate
+from seqline.errors import UserError
+
+app = typer.Typer(
+    name="seqline",
+    help="The whole line of sequence models, from RNN to Transformer: train on your own text, see inside, compare.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog="Every command takes --help, and --debug for a traceback instead of a one-line error.",
+)
+for command in (demo.demo, train.train, translate.translate, evaluate.evaluate, info.info):
+    app.command()(command)
+app.add_typer(data.app, name="data")
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        typer.echo(f"seqline {version_of('seqline')}")
+        raise typer.Exit
+
+
+class _Terminated(BaseException):
+    """SIGTERM came while nothing was there to save."""
+
+
+def _on_sigterm(_number: int, _frame: FrameType | None) -> None:
+    raise _Terminated
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and exit: 0 ok, 2 the user's mistake, 1 our fault, 130 and 143 on signals."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    is_debug = "--debug" in given
+    signal.signal(signal.SIGTERM, _on_sigterm)
+    sys.exit(_run([argument for argument in given if argument != "--debug"], is_debug))
+
+
+def _run(arguments: list[str], is_debug: bool) -> int:
+    try:
+        code = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted")
+        return 130
+    except _Terminated:
+        _complain("terminated")
+        return 143
+    except BrokenPipeError:
+        # The reader (head, less) has gone; what Python would still flush at exit must go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (UserError, typer.TyperException) as error:
+        if is_debug:
+            raise
+        line = _one_line(error)
+        # A command without its arguments is answered with its help, which is no error line.
+        _complain(_message(error) if line.startswith("Usage:") else f"error: {line}")
+        return 2
+    except Exception as error:
+        if is_debug:
+            raise
+        _complain(f"internal error: {type(error).__name__}: {' '.join(str(error).split())}; --debug shows where")
+        return 1
+
+
+def _message(error: Exception) -> str:
+    return error.format_message() if hasattr(error, "format_message") else str(error)  # pyright: ignore
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(_message(error).split())
+
+
+def _complain(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

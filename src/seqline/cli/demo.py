@@ -1,0 +1,76 @@
+"""`seqline demo`: the tour on the built-in toy language pair."""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seqline.cli.options import Json, print_json, say, write_lines
+
+if TYPE_CHECKING:
+    from seqline.translator import Translator
+
+
+def demo(
+    out: Annotated[Path | None, typer.Option(help="Folder to make. Default: seqline-demo, or the next free one.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Train four models on a built-in language pair, compare them, look inside one, and try your own sentence."""
+    from seqline import tour
+    from seqline.visualize.timeline import as_table, timeline
+
+    folder = out or _free_folder("seqline-demo")
+    say("Four models learn the same French-English toy pair; a minute or two each, two at a time on two cores.")
+    tour.train_all(folder, say)
+    say("translating 500 test sentences with each model")
+    rows, translators = tour.compare(folder)
+    moments = timeline(translators["luong"], tour.SENTENCES[0])
+    sentences = [*tour.SENTENCES, tour.long_sentence(folder)]
+    said = {name: translator.translate(sentences) for name, translator in translators.items()}
+    if as_json:
+        print_json(
+            {
+                "folder": str(folder),
+                "rows": [row.__dict__ for row in rows],
+                "timeline": [moment._asdict() for moment in moments],
+                "translations": {
+                    name: [{"source": t.source, "text": t.text, "is_finished": t.outputs[0].is_finished} for t in made]
+                    for name, made in said.items()
+                },
+            }
+        )
+        return
+    lines = ["", "BLEU on held-out sentences (the three RNNs differ in nothing but how they read the source):", ""]
+    lines += [*tour.as_table(rows), "", f"How luong translates {tour.SENTENCES[0]!r}, step by step:", ""]
+    lines += as_table(moments)
+    for number, sentence in enumerate(sentences):
+        lines += ["", sentence, *(f"  {name:<16} {tour.show_translation(made[number])}" for name, made in said.items())]
+    lines += ["", f"Everything is in {folder}: data/, and a run each, for example:"]
+    lines += [f"  seqline translate {folder / 'luong'}", f"  seqline evaluate {folder / 'luong'} {folder / 'data'} --by-length"]
+    write_lines(lines)
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        _prompt(translators)
+
+
+def _free_folder(name: str) -> Path:
+    return next(Path(path) for path in (name, *(f"{name}-{n}" for n in count(2))) if not os.path.lexists(path))
+
+
+def _prompt(translators: dict[str, Translator]) -> None:
+    from seqline import tour
+
+    write_lines(["", "Your own sentence (lower case, words of the toy language; an empty line ends):"])
+    while True:
+        try:
+            sentence = input("> ")
+        except EOFError:
+            return
+        if not sentence.strip():
+            return
+        for name, translator in translators.items():
+            write_lines([f"  {name:<16} {tour.show_translation(translator.translate([sentence])[0])}"])

@@ -1,0 +1,45 @@
+"""`seqline info`: what a run is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seqline.cli.options import Json, print_json, write_lines
+
+
+def info(run: Annotated[Path, typer.Argument(help="Folder of a run.")], as_json: Json = False) -> None:
+    """Print what a run is: architecture, settings, parameters, weights, scores; verifies every file."""
+    from seqline.run_folder import load_run
+
+    loaded = load_run(run)
+    source, target, is_shared = loaded.tokenizers.vocabulary
+    kinds = f"{loaded.tokenizers.source.kind}, {loaded.tokenizers.target.kind}"
+    parts = {
+        name: sum(p.numel() for p in getattr(loaded.model, name).parameters()) for name in ("encoder", "decoder")
+    }
+    facts = {key: value for key, value in loaded.manifest.items() if key != "files"}
+    if as_json:
+        settings = loaded.config.model_dump(exclude_none=True)
+        vocabulary = {"source_size": source, "target_size": target, "is_shared": is_shared, "kinds": kinds}
+        print_json({"run": str(run), **facts, "parts": parts, "vocabulary": vocabulary, "config": settings})
+        return
+    size = f"{source:,} pieces shared" if is_shared else f"{source:,} source, {target:,} target pieces"
+    rows = {
+        "run": str(run),
+        "architecture": f"{facts['architecture']} ({loaded.config.model.size})",
+        "model": ", ".join(f"{key} {value}" for key, value in loaded.config.model.settings.items()),
+        "parameters": f"{facts['num_parameters']:,} "
+        f"(encoder {parts['encoder']:,}, decoder {parts['decoder']:,}; a shared table is in both)",
+        "tokenizer": f"{kinds}; {size}",
+        "weights": facts["weights"],
+        "training": f"{facts['steps']:,} steps, {facts['target_tokens_seen']:,} target tokens, "
+        f"{facts['training_seconds']:,.0f} s on {facts['threads']} threads; {facts['ended']}",
+        "validation": ", ".join(f"{name} {value:.3f}" for name, value in (facts["validation"] or {}).items()),
+        "versions": ", ".join(f"{name} {value}" for name, value in facts["versions"].items()),
+        "files": f"{len(loaded.manifest['files'])} verified against their SHA-256",
+    }
+    width = max(map(len, rows))
+    write_lines([f"{name:<{width}}  {value}" for name, value in rows.items()])

@@ -1,0 +1,47 @@
+"""Options that several commands share, and what they do before a command starts its work."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from seqline.errors import UserError
+
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:N, mps.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all cores when not given.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Beam = Annotated[int | None, typer.Option("--beam", min=1, max=1024, help="Beam size; 1 is greedy. Default: the run's, 5.")]
+
+
+def prepare_torch(device: str, threads: int | None) -> str:
+    """Set the number of threads and check that the device is there; return the device."""
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(f"cannot compute on {device!r} ({reason})", where="--device", fix="use cpu") from error
+    return device
+
+
+def say(line: str) -> None:
+    """Print a line for the person, on stderr: results alone go to stdout."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON object on stdout, as UTF-8 whatever the locale."""
+    write_lines([json.dumps(value, ensure_ascii=False, allow_nan=False)])
+
+
+def write_lines(lines: list[str]) -> None:
+    r"""Write lines to stdout as UTF-8 with `\n`, whatever the locale."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+    sys.stdout.buffer.flush()

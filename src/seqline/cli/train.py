@@ -1,0 +1,94 @@
+"""`seqline train`: a corpus to a run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seqline.cli.options import Json, Threads, prepare_torch, print_json, say, write_lines
+from seqline.errors import UserError
+
+OVERRIDES = {"max_minutes": "training.max_minutes", "seed": "training.seed", "device": "training.device"}
+
+
+def train(
+    data: Annotated[
+        str | None,
+        typer.Argument(help="TSV, SRC,TGT (two files), JSONL or a folder with train/valid/test; or a CONFIG.toml."),
+    ] = None,
+    arch: Annotated[str | None, typer.Option(help="Architecture; --list names them all.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run to make.")] = None,
+    valid: Annotated[str | None, typer.Option(help="Validation data; without it 2 % are held out.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as training.max_steps=500.")
+    ] = None,
+    max_minutes: Annotated[float | None, typer.Option(help="Fit the whole schedule into this time.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random; 1 when not given.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    device: Annotated[str | None, typer.Option(help="Where to compute: cpu, cuda, cuda:N, mps.")] = None,
+    threads: Threads = None,
+    show_list: Annotated[bool, typer.Option("--list", help="Print every architecture and exit.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Train a model on pairs of text and leave everything in one folder."""
+    if show_list:
+        _print_architectures(as_json)
+        return 0
+    if data is None or out is None:
+        missing = "DATA" if data is None else "--out"
+        raise UserError(f"{missing} is missing", where="train", fix="seqline train DATA --arch luong --out RUN")
+    given = {"max_minutes": max_minutes, "seed": seed, "device": device}
+    config = _config(data, arch, valid, [*(settings or [])], given)
+    if not config.model.architecture and not resume:
+        raise UserError("no architecture named", where="--arch", fix="seqline train --list names them all")
+    prepare_torch(config.training.device, threads or config.training.threads)
+
+    from seqline.run import train as train_run
+    from seqline.training.callbacks import ProgressLine, stop_on_signals
+
+    with stop_on_signals() as should_stop:
+        trained = train_run(
+            config, out, resume=resume, callbacks=[ProgressLine()], should_stop=should_stop, say=say
+        )
+    if as_json:
+        print_json({"run": str(trained.folder), **trained.facts})
+    else:
+        write_lines(_summary(trained.folder, trained.facts))
+    return {"interrupted": 130, "terminated": 143}.get(trained.result.reason, 0)
+
+
+def _config(data: str, arch: str | None, valid: str | None, settings: list[str], given: dict[str, float | str | None]):  # noqa: ANN202
+    from seqline.config import load_config
+
+    is_config = data.endswith(".toml")
+    config = load_config(data if is_config else None, settings)
+    changes = {OVERRIDES[name]: value for name, value in given.items() if value is not None}
+    if not is_config:
+        changes["data.train"] = data
+    if valid is not None:
+        changes["data.valid"] = valid
+    if arch is not None:
+        changes["model.architecture"] = arch
+    if is_config and not config.data.train:
+        raise UserError("names no data", where=f"{data}: data.train", fix="set data.train in the [data] section")
+    return config.replace(**changes)
+
+
+def _summary(folder: Path, facts: dict) -> list[str]:
+    lines = [f"{folder}: {facts['architecture']}, {facts['num_parameters']:,} parameters, {facts['weights']}"]
+    if found := facts["validation"]:
+        scores = ", ".join(f"{name} {value:.2f}" for name, value in found.items() if name != "nats_per_token")
+        lines.append(f"validation (greedy): {found['nats_per_token']:.3f} nats a token, {scores}")
+    return [*lines, f"translate with: seqline translate {folder} FILE"]
+
+
+def _print_architectures(as_json: bool) -> None:
+    from seqline.architectures import ARCHITECTURES
+
+    if as_json:
+        print_json([{"name": r.name, "title": r.title, "paper": r.paper} for r in ARCHITECTURES.values()])
+        return
+    width = max(map(len, ARCHITECTURES))
+    write_lines([f"{r.name:<{width}}  {r.title}; {r.paper}" for r in ARCHITECTURES.values()])
