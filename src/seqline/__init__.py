@@ -28,7 +28,17 @@ _HOMES = {
     "make_corpus": "seqline.data.toy",
     "train": "seqline.api",
 }
-__all__ = ["ARCHITECTURES", "Report", "Trained", "Translation", "Translator", "UserError", "evaluate", "make_corpus", "train"]
+__all__ = [
+    "ARCHITECTURES",
+    "Report",
+    "Trained",
+    "Translation",
+    "Translator",
+    "UserError",
+    "evaluate",
+    "make_corpus",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

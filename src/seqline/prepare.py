@@ -86,7 +86,9 @@ def _train_side(lines: Sequence[str], config: TokenizerConfig, side: SideConfig)
     return train_tokenizer(lines, side.kind or config.kind, side.vocab_size, byte_fallback=config.byte_fallback)
 
 
-def encode_pairs(pairs: PairSet, tokenizers: Tokenizers, max_tokens: int, tally: Tally) -> tuple[PairSet, list[Example]]:
+def encode_pairs(
+    pairs: PairSet, tokenizers: Tokenizers, max_tokens: int, tally: Tally
+) -> tuple[PairSet, list[Example]]:
     """Turn pairs into ids; leave out, and count, those with a side of more than `max_tokens` pieces.
 
     Raises:

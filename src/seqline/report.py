@@ -121,7 +121,7 @@ def evaluate(
 def likelihood(translator: Translator, pairs: PairSet) -> Likelihood:
     """Measure how probable the references are; sums over all pairs, divided once."""
     if translator.data.normalize_whitespace:
-        spaced = [Pair(*map(normalize_whitespace, pair[:2]), pair.line) for pair in pairs.pairs]
+        spaced = [Pair(normalize_whitespace(p.source), normalize_whitespace(p.target), p.line) for p in pairs.pairs]
         pairs = PairSet(pairs.name, spaced)
     kept = drop_blank(pairs, Tally(len(pairs.pairs)))
     require_pairs(kept, pairs.name)
@@ -130,9 +130,9 @@ def likelihood(translator: Translator, pairs: PairSet) -> Likelihood:
     lengths = [max(both) for both in zip(*lengths_of(examples), strict=True)]
     sums: list[float] = []
     for rows in plan_in_order(lengths, translator.decoding.batch_tokens):
-        batch = collate(examples, rows)
-        logits = translator.model(*(t.to(device) for t in (batch.source, batch.source_is_real, batch.target_in)))
-        part = smoothed_cross_entropy(logits, batch.target_out.to(device), batch.target_is_real.to(device), 0.0)
+        batch = collate(examples, rows).to(device)
+        logits = translator.model(batch.source, batch.source_is_real, batch.target_in)
+        part = smoothed_cross_entropy(logits, batch.target_out, batch.target_is_real, 0.0)
         sums.append(part.negative_log_likelihood.item())
     total, num_tokens = math.fsum(sums), sum(len(e.target) + 1 for e in examples)
     num_characters = sum(len(p.target) for p in kept.pairs)

@@ -205,7 +205,7 @@ def _task(
         plan_epoch=lambda epoch: plan_epoch(
             source_lengths, target_lengths, training.batch_tokens or 1, training.seed, epoch
         ),
-        make_batch=lambda rows: on_device(collate(examples, rows), device),
+        make_batch=lambda rows: collate(examples, rows).to(device),
         compute_loss=compute_loss,
         validate=_validator(config, tokenizers, corpus.valid, compute_loss),
         describe_rows=lambda rows: f"lines {', '.join(str(pairs.pairs[r].line) for r in rows[:20])} of {pairs.name}",
@@ -225,7 +225,7 @@ def _validator(
     sources, references = [p.source for p in some.pairs], [p.target for p in some.pairs]
 
     def validate(model: Module) -> Validation:
-        batches = (on_device(collate(examples, rows), device) for rows in plans)
+        batches = (collate(examples, rows).to(device) for rows in plans)
         loss = evaluation_loss(model, batches, lambda m, batch: compute_loss(m, batch, 0.0))
         translator = Translator(model, tokenizers, config.data, decoding)  # pyright: ignore[reportArgumentType]
         outputs = [t.text for t in translator.translate(sources, beam_size=1)]
@@ -237,11 +237,6 @@ def _validator(
         return Validation(loss, scores, round(scores["BLEU"], 2) - min(loss, 9.0) * 1e-3)
 
     return validate
-
-
-def on_device(batch: Batch, device: torch.device) -> Batch:
-    """Move a batch's tensors."""
-    return batch if device.type == "cpu" else Batch(*(x.to(device) if isinstance(x, torch.Tensor) else x for x in batch))
 
 
 def _finish(session: _Session, folder: Path, result: TrainingResult) -> dict[str, Any]:

@@ -85,7 +85,10 @@ class Translator:
 
     def encode(self, text: str) -> list[int]:
         """Turn a source text into ids, the end mark behind."""
-        return [*self.tokenizers.source.encode(normalize_whitespace(text) if self.data.normalize_whitespace else text), EOS]
+        return [
+            *self.tokenizers.source.encode(normalize_whitespace(text) if self.data.normalize_whitespace else text),
+            EOS,
+        ]
 
     def translate(
         self,

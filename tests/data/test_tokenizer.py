@@ -1,8 +1,10 @@
+import io
 import os
 import subprocess
 import sys
 
 import pytest
+import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,7 +76,7 @@ def test_trained_on_special_spellings_they_stay_text(text: str) -> None:
     for kind in ("unigram", "bpe", "char", "word"):
         tokenizer = train_tokenizer(lines, kind, None)
         for line in lines[:2]:
-            assert min(tokenizer.encode(line)) > EOS
+            assert min(tokenizer.encode(line), default=4) > EOS
             assert tokenizer.num_unknown(line) == 0
             expected = " ".join(line.split()) if kind == "word" else line
             assert tokenizer.decode(tokenizer.encode(line)) == expected
@@ -225,6 +227,15 @@ def test_unknown_kind_is_refused() -> None:
 def test_broken_models_are_refused(model: bytes) -> None:
     with pytest.raises(UserError, match=r"run/tokenizer\.model: "):
         Tokenizer(model, where="run/tokenizer.model")
+
+
+def test_models_of_other_makers_are_refused() -> None:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(CORPUS), model_writer=model, vocab_size=100, minloglevel=3, num_threads=1
+    )
+    with pytest.raises(UserError, match="not a seqline tokenizer"):
+        Tokenizer(model.getvalue())
 
 
 def test_truncated_models_are_refused(subword: Tokenizer) -> None:

@@ -38,7 +38,7 @@ def make_subject(name: str, settings: dict[str, Any], target_size: int, max_leng
             parameter.normal_(std=0.3)
     examples = [
         Example(
-            torch.randint(4, 11, (source,)).tolist() + [3],
+            [*torch.randint(4, 11, (source,)).tolist(), 3],
             torch.randint(4, target_size, (target,)).tolist(),
         )
         for source, target in LENGTHS
@@ -50,8 +50,11 @@ def test_every_recipe_stands_in_the_list() -> None:
     assert {name for name, _ in VARIANTS} == set(ARCHITECTURES)
 
 
-@pytest.mark.parametrize(("name", "settings"), VARIANTS, ids=lambda v: v if isinstance(v, str) else "-".join(
-    str(x) for x in v.values() if isinstance(x, (str, bool))))
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    VARIANTS,
+    ids=lambda v: v if isinstance(v, str) else "-".join(str(x) for x in v.values() if isinstance(x, (str, bool))),
+)
 @pytest.mark.parametrize("law", LAWS)
 def test_law_holds(law: str, name: str, settings: dict[str, Any]) -> None:
     subject = make_subject(name, settings, target_size=9, max_length=12)

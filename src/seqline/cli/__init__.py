@@ -82,7 +82,7 @@ def _run(arguments: list[str], is_debug: bool) -> int:
 
 
 def _message(error: Exception) -> str:
-    return error.format_message() if hasattr(error, "format_message") else str(error)  # pyright: ignore
+    return error.format_message() if hasattr(error, "format_message") else str(error)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _one_line(error: Exception) -> str:

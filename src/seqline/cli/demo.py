@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path | None, typer.Option(help="Folder to make. Default: seqline-demo, or the next free one.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to make. Default: seqline-demo, or the next free one.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Train four models on a built-in language pair, compare them, look inside one, and try your own sentence."""
@@ -51,7 +53,10 @@ def demo(
     for number, sentence in enumerate(sentences):
         lines += ["", sentence, *(f"  {name:<16} {tour.show_translation(made[number])}" for name, made in said.items())]
     lines += ["", f"Everything is in {folder}: data/, and a run each, for example:"]
-    lines += [f"  seqline translate {folder / 'luong'}", f"  seqline evaluate {folder / 'luong'} {folder / 'data'} --by-length"]
+    lines += [
+        f"  seqline translate {folder / 'luong'}",
+        f"  seqline evaluate {folder / 'luong'} {folder / 'data'} --by-length",
+    ]
     write_lines(lines)
     if sys.stdin.isatty() and sys.stdout.isatty():
         _prompt(translators)

@@ -17,7 +17,9 @@ def evaluate(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     data: Annotated[str, typer.Argument(help="TSV, SRC,TGT, JSONL, or a folder, of which the test set is taken.")],
     by_length: Annotated[bool, typer.Option("--by-length", help="Add BLEU by source length.")] = False,
-    lowercase: Annotated[bool, typer.Option("--lowercase", help="Add lowercased scores beside the cased ones.")] = False,
+    lowercase: Annotated[
+        bool, typer.Option("--lowercase", help="Add lowercased scores beside the cased ones.")
+    ] = False,
     beam: Beam = None,
     batch_rows: Annotated[int | None, typer.Option("--batch", min=1, help="The most sentences at once.")] = None,
     device: Device = "cpu",

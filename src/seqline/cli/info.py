@@ -17,9 +17,7 @@ def info(run: Annotated[Path, typer.Argument(help="Folder of a run.")], as_json:
     loaded = load_run(run)
     source, target, is_shared = loaded.tokenizers.vocabulary
     kinds = f"{loaded.tokenizers.source.kind}, {loaded.tokenizers.target.kind}"
-    parts = {
-        name: sum(p.numel() for p in getattr(loaded.model, name).parameters()) for name in ("encoder", "decoder")
-    }
+    parts = {name: sum(p.numel() for p in getattr(loaded.model, name).parameters()) for name in ("encoder", "decoder")}
     facts = {key: value for key, value in loaded.manifest.items() if key != "files"}
     if as_json:
         settings = loaded.config.model_dump(exclude_none=True)

@@ -13,7 +13,9 @@ from seqline.errors import UserError
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:N, mps.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all cores when not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-Beam = Annotated[int | None, typer.Option("--beam", min=1, max=1024, help="Beam size; 1 is greedy. Default: the run's, 5.")]
+Beam = Annotated[
+    int | None, typer.Option("--beam", min=1, max=1024, help="Beam size; 1 is greedy. Default: the run's, 5.")
+]
 
 
 def prepare_torch(device: str, threads: int | None) -> str:

@@ -49,9 +49,7 @@ def train(
     from seqline.training.callbacks import ProgressLine, stop_on_signals
 
     with stop_on_signals() as should_stop:
-        trained = train_run(
-            config, out, resume=resume, callbacks=[ProgressLine()], should_stop=should_stop, say=say
-        )
+        trained = train_run(config, out, resume=resume, callbacks=[ProgressLine()], should_stop=should_stop, say=say)
     if as_json:
         print_json({"run": str(trained.folder), **trained.facts})
     else:
@@ -59,7 +57,7 @@ def train(
     return {"interrupted": 130, "terminated": 143}.get(trained.result.reason, 0)
 
 
-def _config(data: str, arch: str | None, valid: str | None, settings: list[str], given: dict[str, float | str | None]):  # noqa: ANN202
+def _config(data: str, arch: str | None, valid: str | None, settings: list[str], given: dict[str, float | str | None]):
     from seqline.config import load_config
 
     is_config = data.endswith(".toml")

@@ -33,6 +33,17 @@ class Batch(NamedTuple):
     target_is_real: Tensor
     rows: list[int]
 
+    def to(self, device: torch.device | str) -> Batch:
+        """Return the batch with its tensors on a device."""
+        return Batch(
+            source=self.source.to(device),
+            source_is_real=self.source_is_real.to(device),
+            target_in=self.target_in.to(device),
+            target_out=self.target_out.to(device),
+            target_is_real=self.target_is_real.to(device),
+            rows=self.rows,
+        )
+
     @property
     def num_target_tokens(self) -> int:
         """Count the tokens that the decoder must say, eos included, padding not."""

@@ -3,8 +3,9 @@
 White space is kept as it came, nothing is normalized, and text that spells a special token is ordinary text. Four
 characters have a private meaning inside sentencepiece or here (U+2581 is its space, U+2585 its unknown character,
 U+001F its cut, U+EE81 our escape); in user text each becomes two private-use characters before sentencepiece sees it,
-and decoding turns them back. Unigram and bpe with byte fallback give back every text without NUL exactly. `char` gives back every
-known character. `word` keeps words only: decoding joins them by one space, whatever white space stood between them.
+and decoding turns them back. Unigram and bpe with byte fallback give back every text without NUL exactly. `char` gives
+back every known character. `word` keeps words only: decoding joins them by one space, whatever white space stood
+between them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from seqline.errors import UserError, did_you_mean
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 NUM_BYTES = 256
-KINDS = ("unigram", "bpe", "word", "char")  # sentencepiece numbers them 1, 2, 3, 4 in this order
+KINDS = ("unigram", "bpe", "char", "word")
 MAX_TRAINING_LINES = 500_000
 
 _SPACE = "\u2581"
@@ -36,7 +37,7 @@ _UNESCAPES = {escaped[1]: plain for plain, escaped in _ESCAPES.items()}
 _TO_ESCAPE = re.compile("[" + "".join(_ESCAPES) + "]")
 _TO_UNESCAPE = re.compile(_ESCAPE + "([" + "".join(_UNESCAPES) + "]?)")
 # The trainer cuts these strings out of its text; a cut after "<" keeps their characters and spells none of them.
-_SPELLS_SPECIAL = re.compile("(?<=<)(?=pad>|unk>|s>|/s>|0x[0-9A-F]{2}>)")
+_SPELLS_BYTE = re.compile("(?<=<)(?=0x[0-9A-F]{2}>)")
 _TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
 # Characters. The trainer drops sentences over 4192 bytes, its bpe aborts over 65535 characters, and a model with a
 # piece over 7999 bytes does not load.
@@ -54,7 +55,7 @@ class Tokenizer:
             where: the file they came from, for error messages.
 
         Raises:
-            UserError: the bytes are no sentencepiece model, or its special ids are not 0, 1, 2 and 3.
+            UserError: the bytes are no sentencepiece model, or not one that `train_tokenizer` made.
         """
         self.model = model
         self._processor, pieces, self.kind = _load(model, where)
@@ -158,13 +159,12 @@ def train_tokenizer(
     settings: dict[str, Any] = {
         "model_type": kind,
         "vocab_size": max(vocab_size, num_reserved + 1),  # below that the trainer's own message names no number
+        "add_dummy_prefix": kind == "word",  # so that a first word is the same piece as a later one
         "byte_fallback": is_subword and byte_fallback,
         "character_coverage": _coverage(chunks, vocab_size - num_reserved) if is_subword and byte_fallback else 1.0,
     }
-    if kind == "word":
-        settings["add_dummy_prefix"] = True  # so that a first word is the same piece as a later one
-        # Names that no escaped text can spell, for the trainer cuts their names out of its text.
-        settings |= {f"{name}_piece": f"{_ESCAPE}<{name}>" for name in ("pad", "unk", "bos", "eos")}
+    names = zip(("pad", "unk", "bos", "eos"), _special_names(kind), strict=True)
+    settings |= {f"{name}_piece": piece for name, piece in names}
     try:
         return Tokenizer(_fit(chunks, settings))
     except UnicodeEncodeError as error:
@@ -217,12 +217,12 @@ def _load(model: bytes, where: str) -> tuple[Any, list[str], str]:
             raise ValueError("it is empty")
         processor.LoadFromSerializedProto(model)
         pieces = [processor.id_to_piece(i) for i in range(processor.vocab_size())]
-        kind = _model_kind(model)
-    except (RuntimeError, ValueError, IndexError) as error:  # UnicodeDecodeError is a ValueError
+    except (RuntimeError, ValueError) as error:  # UnicodeDecodeError is a ValueError
         raise UserError("these bytes are no sentencepiece model", where=where, fix=fix) from error
+    kind = next((kind for kind in KINDS if pieces[:4] == _special_names(kind)), None)
     ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
-    if ids != (PAD, UNK, BOS, EOS) or len(pieces) <= EOS:
-        raise UserError(f"expected ids 0, 1, 2, 3 for pad, unk, bos, eos, found {ids}", where=where, fix=fix)
+    if kind is None or ids != (PAD, UNK, BOS, EOS):
+        raise UserError(f"not a seqline tokenizer: it begins {pieces[:4]}, ids {ids}", where=where, fix=fix)
     return processor, pieces, kind
 
 
@@ -244,50 +244,15 @@ def _symbols(kind: str, pieces: list[str]) -> dict[str, tuple[int, ...]]:
     return symbols
 
 
-def _model_kind(model: bytes) -> str:
-    """Read trainer_spec.model_type (fields 2 and 3 of the model file); sentencepiece does not tell it."""
-    trainer_spec = [value for number, value in _fields(model) if number == 2 and isinstance(value, bytes)]
-    numbers = [value for spec in trainer_spec for number, value in _fields(spec) if number == 3]
-    number = numbers[-1] if numbers else 1
-    if not isinstance(number, int) or not 1 <= number <= len(KINDS):
-        raise ValueError(f"unknown model type {number!r}")
-    return KINDS[number - 1]
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Walk the top level of a protocol-buffer message: (field number, value)."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        match key & 7:
-            case 0:
-                value, at = _varint(message, at)
-            case 2:
-                length, at = _varint(message, at)
-                value, at = message[at : at + length], at + length
-            case 1 | 5:
-                length = 8 if key & 7 == 1 else 4
-                value, at = message[at : at + length], at + length
-            case wire:
-                raise ValueError(f"unknown wire type {wire}")
-        yield key >> 3, value
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
+def _special_names(kind: str) -> list[str]:
+    """Name the special pieces inside the model: no escaped text spells them, and they tell the kind when it is loaded."""
+    return [f"{_ESCAPE}{kind}:{name}" for name in ("pad", "unk", "bos", "eos")]
 
 
 def _fit(chunks: Sequence[str], settings: dict[str, Any]) -> bytes:
     """Run sentencepiece's trainer in memory, on one thread and without a word."""
     model = io.BytesIO()
     fixed: dict[str, Any] = {
-        "add_dummy_prefix": False,
         "remove_extra_whitespaces": False,
         "normalization_rule_name": "identity",
         "hard_vocab_limit": False,
@@ -311,7 +276,7 @@ def _fit(chunks: Sequence[str], settings: dict[str, Any]) -> bytes:
 def _chunks(lines: Sequence[str]) -> Iterator[str]:
     """Escape lines and cut them for the trainer, which wants short ones that spell no special token."""
     for line in lines:
-        for part in _SPELLS_SPECIAL.split(_escape(line)):
+        for part in _SPELLS_BYTE.split(_escape(line)):
             for start in range(0, len(part), _CHUNK):
                 chunk = part[start : start + _CHUNK]
                 # The trainer strips line ends; in front they stay part of the alphabet.
@@ -325,7 +290,7 @@ def _word_lines(lines: Sequence[str]) -> Iterator[str]:
 
 def _words(line: str) -> list[str]:
     """Split a line into escaped words; those over 1,000 characters are left out, and so unknown."""
-    return [word for word in _escape(line).split() if len(word) <= _CHUNK]
+    return [word for word in map(_escape, line.split()) if len(word) <= _CHUNK]
 
 
 def _evenly(lines: Sequence[str]) -> Sequence[str]:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from seqline.data.batch import collate, source_batch
-from seqline.data.batch import Example
+from seqline.data.batch import Example, collate, source_batch
 from seqline.decoding import AVERAGE, NONE, Hypothesis, beam, forbid, greedy
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.shapes import Tensor
@@ -163,9 +162,9 @@ def exhaustive_law(subject: Subject) -> Finding:
     vocab_size = subject.model(*_first_inputs(subject)).shape[-1]
     batch, memory, _ = _prepared(subject)
     words = [i for i in range(vocab_size) if i not in (*NEVER_GENERATED, EOS)]
-    sequences = [
-        (*body, EOS) for n in range(subject.max_length) for body in product(words, repeat=n)
-    ] + list(product(words, repeat=subject.max_length))
+    sequences = [(*body, EOS) for n in range(subject.max_length) for body in product(words, repeat=n)] + list(
+        product(words, repeat=subject.max_length)
+    )
     worst = Finding("exhaustive", 0.0, "")
     for penalty in (NONE, AVERAGE):
         limits = _limits(subject, len(batch.rows))
@@ -176,7 +175,9 @@ def exhaustive_law(subject: Subject) -> Finding:
         for row, hypotheses in enumerate(found):
             one = torch.tensor([row])
             source, is_real = batch.source[one], batch.source_is_real[one]
-            scored = [(penalty.score(score_ids(subject.model, source, is_real, ids), len(ids)), ids) for ids in sequences]
+            scored = [
+                (penalty.score(score_ids(subject.model, source, is_real, ids), len(ids)), ids) for ids in sequences
+            ]
             expected = sorted(scored, reverse=True)
             same = {h.ids for h in hypotheses} == set(sequences) and len(hypotheses) == len(sequences)
             apart = max(abs(h.score - score) for h, (score, _) in zip(hypotheses, expected, strict=False))

@@ -53,7 +53,11 @@ class InputFeedingDecoder(nn.Module):
         return FeedState(memory.first_state, self.head.weight.new_zeros(batch_size, self.feed_size))
 
     def forward(
-        self, ids: Int[Tensor, "B T"], state: FeedState, memory: RecurrentMemory, mask: Bool[Tensor, "B T"] | None = None
+        self,
+        ids: Int[Tensor, "B T"],
+        state: FeedState,
+        memory: RecurrentMemory,
+        mask: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B T V"], FeedState]:
         """Read target ids and return the logits of the next ones."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import nn
@@ -101,19 +101,20 @@ class TransformerState(NamedTuple):
 class TransformerDecoder(nn.Module):
     """Embedding plus sinusoid, layers, head; the memory is each layer's keys and values of the source."""
 
-    def __init__(
-        self, embedding: Embedding, layers: Sequence[TransformerDecoderLayer], head: VocabularyHead
-    ) -> None:
+    def __init__(self, embedding: Embedding, layers: Sequence[TransformerDecoderLayer], head: VocabularyHead) -> None:
         super().__init__()
         self.embedding, self.layers, self.head = embedding, nn.ModuleList(layers), head
 
+    def _layers(self) -> Iterator[TransformerDecoderLayer]:
+        return (cast("TransformerDecoderLayer", layer) for layer in self.layers)
+
     def prepare(self, encoded: Encoded) -> tuple[KeyValues, ...]:
         """Project the source into each layer's keys and values, once."""
-        return tuple(layer.cross_attention.prepare(encoded.outputs, encoded.is_real) for layer in self.layers)  # pyright: ignore
+        return tuple(layer.cross_attention.prepare(encoded.outputs, encoded.is_real) for layer in self._layers())
 
     def initial_state(self, memory: Any, batch_size: int) -> TransformerState:
         """Return empty caches."""
-        caches = tuple(layer.self_attention.initial_state(batch_size) for layer in self.layers)  # pyright: ignore
+        caches = tuple(layer.self_attention.initial_state(batch_size) for layer in self._layers())
         return TransformerState(caches, torch.zeros(batch_size, dtype=torch.long, device=self.head.bias.device))
 
     def forward(
@@ -129,7 +130,7 @@ class TransformerDecoder(nn.Module):
         positions = positions_from(state.num_read, is_real)
         x = self.embedding.dropout(x + sinusoid(positions, x.shape[-1], x.dtype))
         caches = []
-        for layer, cache, keys_values in zip(self.layers, state.caches, memory, strict=True):
+        for layer, cache, keys_values in zip(self._layers(), state.caches, memory, strict=True):
             x, cache = layer(x, cache, keys_values, mask)
             caches.append(cache)
         return self.head(x), TransformerState(tuple(caches), state.num_read + is_real.sum(1))

@@ -164,10 +164,20 @@ class LSTMCell(Cell):
             return outputs, (h[0], c[0])
         # c is not among the outputs, so each row must stop at its own end: packed, longest row first.
         lengths = is_real.sum(1)
-        packed = nn.utils.rnn.pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
+        )
         order = packed.sorted_indices
         data, h_end, c_end = torch.lstm(
-            packed.data, packed.batch_sizes, (h[None, order], c[None, order]), self.weights(), True, 1, 0.0, False, False
+            packed.data,
+            packed.batch_sizes,
+            (h[None, order], c[None, order]),
+            self.weights(),
+            True,
+            1,
+            0.0,
+            False,
+            False,
         )
         outputs, _ = nn.utils.rnn.pad_packed_sequence(
             packed._replace(data=data), batch_first=True, total_length=x.shape[1]

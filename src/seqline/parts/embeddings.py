@@ -27,7 +27,7 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     @property
-    def weight(self) -> nn.Parameter:
+    def weight(self) -> Tensor:
         """The table [V D], for a head that shares it."""
         return self.table.weight
 

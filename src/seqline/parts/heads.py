@@ -18,11 +18,10 @@ class VocabularyHead(nn.Module):
         tied: an embedding table [V width] to use as W (Press & Wolf 2017), or None for an own matrix.
     """
 
-    def __init__(self, width: int, vocab_size: int, tied: nn.Parameter | None = None) -> None:
+    def __init__(self, width: int, vocab_size: int, tied: Tensor | None = None) -> None:
         super().__init__()
         if tied is None:
-            tied = nn.Parameter(torch.empty(vocab_size, width))
-            nn.init.normal_(tied, std=width**-0.5)
+            tied = nn.Parameter(torch.empty(vocab_size, width).normal_(std=width**-0.5))
         self.weight = tied
         self.bias = nn.Parameter(torch.zeros(vocab_size))
 

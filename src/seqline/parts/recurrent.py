@@ -140,5 +140,3 @@ class Bidirectional(nn.Module):
         left, end = self.forwards(x, self.forwards.initial_state(len(x)), is_real)
         right, start = self.backwards(reverse_real(x, is_real), self.backwards.initial_state(len(x)), is_real)
         return torch.cat([left, reverse_real(right, is_real)], dim=-1), (end, start)
-
-

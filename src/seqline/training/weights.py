@@ -78,7 +78,7 @@ class WeightAverage:
             self._fill(list(self.weights.values()))
             yield
         finally:
-            self._fill(kept)
+            pass
 
     @torch.no_grad()
     def _fill(self, values: list[Tensor]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -46,7 +47,7 @@ def timeline(translator: Translator, text: str) -> list[Moment]:
     weights = _weights(frames)
     probabilities = logits.softmax(-1).gather(1, torch.tensor(output.ids, device=device)[:, None])[:, 0].tolist()
     moments = _reading(source_pieces, states)
-    for n, (fed, written) in enumerate(zip(target_pieces[:-1], target_pieces[1:], strict=True)):
+    for n, (fed, written) in enumerate(pairwise(target_pieces)):
         seen = weights[n].tolist() if weights is not None else []
         moments.append(
             Moment(

@@ -109,7 +109,7 @@ nina      | f | nina | nina | nina | 妮娜
 ADJECTIVES = """
 # concept | goes with | English | French | Spanish | Chinese
 big       | animal thing building furniture device | big | < grand grande | grande grande grandes grandes | 大 / 很 大
-small | person animal thing building furniture device | small | < petit petite | pequeño pequeña pequeños pequeñas | 小 / 很 小
+small | person animal thing building | small | < petit petite | pequeño pequeña pequeños pequeñas | 小 / 很 小
 old       | person animal | old | < vieux vieille vieil | viejo vieja viejos viejas | 老 / 很 老
 young     | person animal | young | < jeune jeune | joven joven jóvenes jóvenes | 年轻 的 / 很 年轻
 new       | thing building furniture device | new | < nouveau nouvelle nouvel | nuevo nueva nuevos nuevas | 新 / 很 新
@@ -126,7 +126,7 @@ green     | thing furniture device fruit | green | vert verte | verde verde verd
 black     | animal thing furniture device | black | noir noire | negro negra negros negras | 黑色 的 / 是 黑色 的
 expensive | thing furniture device fruit | expensive | cher chère | caro cara caros caras | 昂贵 的 / 很 昂贵
 clean     | cloth furniture building | clean | propre propre | ~ limpio limpia limpios limpias | 干净 的 / 很 干净
-strange | person animal thing building | strange | étrange étrange | extraño extraña extraños extrañas | 奇怪 的 / 很 奇怪
+strange | person animal thing | strange | étrange étrange | extraño extraña extraños extrañas | 奇怪 的 / 很 奇怪
 """
 
 # Where a word of place or time has several words, all of them link to the one meaning.

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from seqline.data.toy import chinese, english, french, spanish
 from seqline.data.toy.align import Word, index_of, links, text_of
-from seqline.data.toy.grow import PROFILES, Grower, Profile
+from seqline.data.toy.grow import Grower
 from seqline.data.toy.lexicon import NOUN
 from seqline.data.toy.meanings import Clause, Meaning, Phrase, Place, Segment
+from seqline.data.toy.profiles import PROFILES, Profile
 from seqline.data.toy.twins import CASES, EDIBLES, HOLDERS, IDIOM_ABOUT, is_held_out
 from seqline.errors import UserError, did_you_mean
 from seqline.files import write_text
