@@ -9,6 +9,8 @@ import pytest
 import torch
 from hypothesis import settings
 
+from .small_run import ReversingRun, make_reversing_run
+
 # One thread a process: the test processes share two cores, and sums keep their order.
 torch.set_num_threads(1)
 
@@ -30,3 +32,9 @@ def reset_seeds() -> None:
 def rng() -> torch.Generator:
     """Return a fresh generator with a fixed seed, for tests that pass chance in as an argument."""
     return torch.Generator().manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def reversing_run(tmp_path_factory: pytest.TempPathFactory) -> ReversingRun:
+    """Train one small model, once a process: letters backwards, mostly right. Nobody may change its folder."""
+    return make_reversing_run(tmp_path_factory.mktemp("reversing"))

@@ -80,8 +80,8 @@ def test_trained_on_special_spellings_they_stay_text(text: str) -> None:
             assert tokenizer.num_unknown(line) == 0
             expected = " ".join(line.split()) if kind == "word" else line
             assert tokenizer.decode(tokenizer.encode(line)) == expected
-        if text[0] not in "\uee81\t\n ":  # the alphabet holds every character, so that no byte is needed
-            assert max(tokenizer.byte_values[i] for i in tokenizer.encode(text)) == -1
+        # The alphabet holds every character, so that no byte is needed.
+        assert max((tokenizer.byte_values[i] for i in tokenizer.encode(text)), default=-1) == -1
 
 
 def test_without_byte_fallback_the_trained_characters_come_back() -> None:
@@ -180,7 +180,7 @@ def test_model_bytes_load_again(subword: Tokenizer) -> None:
         assert Tokenizer(train_tokenizer(CORPUS, kind, None).model).kind == kind
 
 
-@pytest.mark.parametrize("line", ["a", "aaaaaaaa", "ab" * 50, " ", "语", "<", "</s>", "\n a", "a\n", "\ta\r\n"])
+@pytest.mark.parametrize("line", ["a", "aaaaaaaa", "ab" * 50, " ", "语", "<", "</s>", "\n", "\n\r", "a\n", "\ta\r\n"])
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char"])
 def test_tiny_corpora_train(kind: str, line: str) -> None:
     for lines in ([line], [line] * 5, [line, "", line]):
@@ -190,7 +190,7 @@ def test_tiny_corpora_train(kind: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])
-@pytest.mark.parametrize("lines", [[], [""], ["", ""], ["\0"], ["\n"]])
+@pytest.mark.parametrize("lines", [[], [""], ["", ""], ["\0"]])
 def test_no_text_is_refused(kind: str, lines: list[str]) -> None:
     with pytest.raises(UserError, match="no text to train on"):
         train_tokenizer(lines, kind, None)
@@ -232,7 +232,7 @@ def test_broken_models_are_refused(model: bytes) -> None:
 def test_models_of_other_makers_are_refused() -> None:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(CORPUS), model_writer=model, vocab_size=100, minloglevel=3, num_threads=1
+        sentence_iterator=iter(CORPUS), model_writer=model, vocab_size=50, minloglevel=3, num_threads=1
     )
     with pytest.raises(UserError, match="not a seqline tokenizer"):
         Tokenizer(model.getvalue())

@@ -113,16 +113,26 @@ def damage(path: Path, way: str) -> None:
         path.write_bytes(data[:place] + bytes([data[place] ^ 1 << generator.randrange(8)]) + data[place + 1 :])
 
 
+@pytest.fixture(scope="module")
+def two_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    for step in (5, 10):
+        save_checkpoint(folder, new_state(step=step))
+    return folder
+
+
 FILES = ["model", "optimizer", "average", "best", "random"]
 
 
 @pytest.mark.parametrize("way", ["missing", "empty", "cut", "flipped"])
 @pytest.mark.parametrize("name", [*(f"{name}.safetensors" for name in FILES), "progress.json", "manifest.json"])
-def test_a_damaged_checkpoint_is_passed_over_and_named(tmp_path: Path, name: str, way: str) -> None:
-    save_checkpoint(tmp_path, new_state(step=5))
-    newest = save_checkpoint(tmp_path, new_state(step=10))
-    damage(newest / name, way)
-    checkpoint = load_newest(tmp_path)
+def test_a_damaged_checkpoint_is_passed_over_and_named(
+    tmp_path: Path, two_checkpoints: Path, name: str, way: str
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(two_checkpoints, folder)
+    damage(folder / "step-10" / name, way)
+    checkpoint = load_newest(folder)
     assert checkpoint is not None
     assert checkpoint.path.name == "step-5"
     assert len(checkpoint.notes) == 1

@@ -1,13 +1,8 @@
-"""The loop: exact resume, stops, validation and averages, non-finite numbers, and what is told to whom."""
+"""The loop: exact resume, stops, validation, averages and the best weights."""
 
 from __future__ import annotations
 
-import io
-import json
 import math
-import os
-import signal
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +13,15 @@ import torch
 from torch import Tensor, nn
 
 from seqline.errors import UserError
-from seqline.training.callbacks import MetricsLog, ProgressLine, stop_on_signals
+from seqline.training.callbacks import MetricsLog
 from seqline.training.checkpoint import load_newest
-from seqline.training.non_finite import NonFiniteError
 from seqline.training.progress import Validation
-from seqline.training.reports import EndReport, StartReport, StepReport, ValidationReport
+from seqline.training.reports import StepReport
 from seqline.training.task import TrainingResult
 from seqline.training.trainer import train
 from seqline.training.weights import load_weights, weights_of
 
-from .tiny import TASK, Recorder, TinyModel, compute_loss, new_model, plan_epoch, settings, validate
+from .tiny import TASK, Recorder, compute_loss, metrics, new_model, plan_epoch, settings, validate
 
 
 def state_bytes(folder: Path, step: int) -> dict[str, bytes]:
@@ -47,11 +41,6 @@ def stop_at(step: int, folder: Path, recorder: Recorder | None = None, **changes
         callbacks=[recorder, MetricsLog(folder / "metrics.jsonl")],
         should_stop=recorder.should_stop,
     )
-
-
-def metrics(folder: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in line.items() if "second" not in k} for line in lines]
 
 
 @pytest.mark.parametrize("stops", [[10], [1, 12, 13, 14], [3, 6, 19], [20]])
@@ -236,6 +225,20 @@ def test_the_best_weights_score_what_was_logged(average_decay: float) -> None:
     assert validate(model.eval()) == result.best.validation
 
 
+def test_the_best_weights_stay_what_they_were() -> None:
+    seen: list[dict[str, Tensor]] = []
+
+    def worse_each_time(model: nn.Module) -> Validation:
+        seen.append({name: tensor.clone() for name, tensor in weights_of(model).items()})
+        return Validation(1.0, {}, -len(seen))
+
+    result = train(new_model(), replace(TASK, validate=worse_each_time), settings())
+    assert result.best is not None
+    assert result.best.label == "best at step 5"
+    assert all(torch.equal(result.best.weights[name], tensor) for name, tensor in seen[0].items())
+    assert not torch.equal(seen[0]["embedding.weight"], seen[-1]["embedding.weight"])
+
+
 def test_averaged_weights_do_not_touch_the_training() -> None:
     models = [new_model(), new_model()]
     for model, decay in zip(models, (0.0, 0.9), strict=True):
@@ -263,95 +266,6 @@ def test_the_deadline_ends_after_a_last_validation(tmp_path: Path) -> None:
     assert load_newest(tmp_path) is not None
 
 
-@pytest.mark.parametrize(("learning_rate", "weight_decay"), [(1e37, 0.0), (1e30, 0.01)])
-def test_a_huge_learning_rate_stops_at_the_first_bad_number(
-    tmp_path: Path, learning_rate: float, weight_decay: float
-) -> None:
-    changes = settings(
-        learning_rate=learning_rate,
-        warmup_steps=0,
-        clip_norm=0.0,
-        weight_decay=weight_decay,
-        checkpoint_every=1,
-        validate_every=1,
-    )
-    recorder = Recorder()
-    with pytest.raises(NonFiniteError) as caught:
-        train(new_model(), TASK, changes, checkpoints=tmp_path, callbacks=[recorder])
-    error = caught.value
-    assert error.step <= 3
-    assert error.rows == tuple(plan_epoch(0)[error.step - 1])
-    assert f"step {error.step}, first in {error.tensor}" in str(error)
-    if weight_decay:  # the decay alone makes the weights overflow
-        assert error.tensor == "weight 'recurrent.weight_ih_l0' after the update"
-    assert all(str(row) in str(error) for row in error.rows)
-    assert recorder.ends[0].reason == "NonFiniteError"
-    checkpoint = load_newest(tmp_path)
-    assert checkpoint is not None
-    assert checkpoint.progress["step"] == error.step - 1
-    for tensors in checkpoint.tensors.values():
-        assert all(tensor.isfinite().all() for tensor in tensors.values())
-
-
-def spoil_weight(model: TinyModel) -> None:
-    with torch.no_grad():
-        model.projection.bias[3] = math.nan
-
-
-def spoil_output(model: TinyModel) -> None:
-    model.recurrent.register_forward_hook(lambda _m, _i, outputs: (outputs[0] / 0.0 - outputs[0] / 0.0, outputs[1]))
-
-
-def spoil_gradient(model: TinyModel) -> None:
-    model.recurrent.weight_hh_l0.register_hook(lambda gradient: gradient * math.inf)
-
-
-def grow_gradient(model: TinyModel) -> None:
-    for parameter in model.parameters():
-        parameter.register_hook(lambda gradient: torch.full_like(gradient, 1e30))
-
-
-@pytest.mark.parametrize(
-    ("spoil", "tensor"),
-    [
-        (spoil_weight, "weight 'projection.bias'"),
-        (spoil_output, "output of 'recurrent'"),
-        (spoil_gradient, "gradient of 'recurrent.weight_hh_l0'"),
-        (grow_gradient, "the norm of all gradients, the largest being that of"),
-    ],
-)
-def test_the_first_non_finite_tensor_is_named_and_nothing_is_updated(
-    spoil: Callable[[TinyModel], None], tensor: str
-) -> None:
-    model = new_model()
-    spoil(model)
-    before = {name: value.clone() for name, value in weights_of(model).items()}
-    task = replace(TASK, describe_rows=lambda rows: "lines " + " ".join(str(row + 1) for row in rows))
-    with pytest.raises(NonFiniteError) as caught:
-        train(model, task, settings())
-    assert caught.value.tensor.startswith(tensor)
-    assert caught.value.step == 1
-    assert "lines " + " ".join(str(row + 1) for row in plan_epoch(0)[0]) in str(caught.value)
-    for name, value in weights_of(model).items():
-        torch.testing.assert_close(value, before[name], rtol=0, atol=0, equal_nan=True)
-
-
-def test_a_loss_that_is_not_finite_and_a_spoilt_batch_are_named() -> None:
-    def spoilt_loss(model: nn.Module, batch: Any) -> Any:
-        part = compute_loss(model, batch)
-        return part._replace(loss=part.loss * math.nan)
-
-    with pytest.raises(NonFiniteError, match="first in loss"):
-        train(new_model(), replace(TASK, compute_loss=spoilt_loss), settings())
-    task = replace(
-        TASK,
-        make_batch=lambda rows: {"weights": torch.tensor([1.0, math.inf]), "inner": TASK.make_batch(rows)},
-        compute_loss=lambda model, batch: spoilt_loss(model, batch["inner"]),
-    )
-    with pytest.raises(NonFiniteError, match=r"first in batch\.weights"):
-        train(new_model(), task, settings())
-
-
 def test_exhausted_memory_names_the_setting() -> None:
     def too_large(_model: nn.Module, _batch: Any) -> Any:
         raise RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried ...")
@@ -370,85 +284,3 @@ def test_exhausted_memory_names_the_setting() -> None:
 def test_settings_below_one_are_refused(name: str) -> None:
     with pytest.raises(UserError, match=f"training.{name}: must be at least 1, got 0"):
         settings(**{name: 0})
-
-
-@pytest.mark.parametrize(("number", "reason"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminated")])
-def test_a_signal_asks_for_a_stop_and_the_second_breaks_off(tmp_path: Path, number: int, reason: str) -> None:
-    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-
-    class Signalled(Recorder):
-        def on_step(self, report: StepReport) -> None:
-            if report.step == 3:
-                os.kill(os.getpid(), number)
-
-    with stop_on_signals() as should_stop:
-        result = train(
-            new_model(), TASK, settings(), checkpoints=tmp_path, callbacks=[Signalled()], should_stop=should_stop
-        )
-        assert (result.reason, result.progress.step) == (reason, 3)
-        assert (tmp_path / "step-3").is_dir()
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(number)
-    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
-
-
-def test_outside_the_main_thread_no_signal_is_taken() -> None:
-    answers: list[str | None] = []
-
-    def ask() -> None:
-        with stop_on_signals() as should_stop:
-            answers.append(should_stop())
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    thread.join()
-    assert answers == [None]
-
-
-def test_the_metrics_log_is_json_lines_of_one_run(tmp_path: Path) -> None:
-    path = tmp_path / "run" / "metrics.jsonl"
-    for _ in range(2):  # the second run starts the file anew
-        train(new_model(), TASK, settings(max_steps=5), callbacks=[MetricsLog(path)])
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [line["event"] for line in lines] == ["step"] * 5 + ["validation"] * 2 + ["end"]
-    assert [line["step"] for line in lines[:5]] == [1, 2, 3, 4, 5]
-    wanted = {
-        "loss",
-        "nats_per_token",
-        "learning_rate",
-        "gradient_norm",
-        "target_tokens_per_second",
-        "seconds",
-        "epoch",
-    }
-    assert wanted <= set(lines[0])
-    assert lines[-1]["reason"] == "finished"
-    log = MetricsLog(path)
-    log.on_validation(ValidationReport(1, "current", Validation(math.nan, {"bleu": math.inf}, math.nan), False, 1.0))
-    last = json.loads(path.read_text().splitlines()[-1])
-    assert (last["nats_per_token"], last["scores"], last["score"]) == (None, {"bleu": None}, None)
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
-def test_the_progress_line(stream: io.StringIO) -> None:
-    now = 0.0
-    line = ProgressLine(stream, clock=lambda: now)
-    line.on_start(StartReport(0, 0, 1000, ("a [note]",)))
-    for step in range(1, 101):
-        now += 1.0
-        line.on_step(StepReport(step, 1, 2.5, 2.25, 0.1, 1.0, 500, 1.0, now, (1, 2)))
-    line.on_validation(ValidationReport(100, "averaged", Validation(2.125, {"bleu": 12.3456}, 12.3), True, now))
-    line.on_end(EndReport(100, "interrupted", "averaged at step 100", 4000.0))
-    text = stream.getvalue()
-    assert "a [note]\n" in text
-    assert "step 100 averaged weights: 2.125 nats/token, bleu 12.35 (best so far)\n" in text
-    assert "interrupted at step 100 after 1 h 06 min; best weights: averaged at step 100\n" in text
-    assert "2.250 nats/token, 500 tokens/s, 15 min 10 s left" in text
-    if not stream.isatty():
-        assert [row.split(":")[0] for row in text.splitlines()[1:4]] == [f"step {s}/1,000" for s in (30, 60, 90)]
-        assert "\x1b" not in text

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -89,6 +91,12 @@ def new_model(seed: int = 7, dropout: float = 0.3) -> TinyModel:
 
 def settings(**changes: Any) -> TrainerSettings:
     return replace(SETTINGS, **changes)
+
+
+def metrics(folder: Path) -> list[dict[str, Any]]:
+    """Read a metrics log without its times."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in line.items() if "second" not in k} for line in lines]
 
 
 class Recorder:

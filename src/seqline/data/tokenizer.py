@@ -27,11 +27,11 @@ NUM_BYTES = 256
 KINDS = ("unigram", "bpe", "char", "word")
 MAX_TRAINING_LINES = 500_000
 
-_SPACE = "\u2581"
+_SPACE, _UNKNOWN, _CUT = "\u2581", "\u2585", "\x1f"
 _ESCAPE = "\uee81"
 _ESCAPES = {
     plain: _ESCAPE + mark
-    for plain, mark in ((_ESCAPE, "\uee82"), (_SPACE, "\uee83"), ("\u2585", "\uee84"), ("\x1f", "\uee85"))
+    for plain, mark in ((_ESCAPE, "\uee82"), (_SPACE, "\uee83"), (_UNKNOWN, "\uee84"), (_CUT, "\uee85"))
 }
 _UNESCAPES = {escaped[1]: plain for plain, escaped in _ESCAPES.items()}
 _TO_ESCAPE = re.compile("[" + "".join(_ESCAPES) + "]")
@@ -147,7 +147,7 @@ def train_tokenizer(
     """
     _check_kind(kind)
     chunks = _evenly(list(_word_lines(lines) if kind == "word" else _chunks(_evenly(lines))))
-    if not any(chunk.strip("\0\r\n") for chunk in chunks):
+    if not any(chunk.strip(f"\0{_CUT}") for chunk in chunks):
         what = f"no text to train on ({len(lines)} lines, all empty)"
         raise UserError(what, where="tokenizer", fix="give at least one line with text")
     if vocab_size is None:
@@ -259,7 +259,11 @@ def _fit(chunks: Sequence[str], settings: dict[str, Any]) -> bytes:
         "max_sentence_length": max(4192, *(len(chunk.encode()) for chunk in chunks)),
         "num_threads": 1,
         "minloglevel": 3,
-    } | {"pad_id": PAD, "unk_id": UNK, "bos_id": BOS, "eos_id": EOS}
+        "pad_id": PAD,
+        "unk_id": UNK,
+        "bos_id": BOS,
+        "eos_id": EOS,
+    }
     train = sentencepiece.SentencePieceTrainer.train
     try:
         train(sentence_iterator=iter(chunks), model_writer=model, **(fixed | settings))
@@ -267,7 +271,7 @@ def _fit(chunks: Sequence[str], settings: dict[str, Any]) -> bytes:
         if "no pieces are loaded" not in str(error):
             raise
         # A single repetitive line ("aaaaaaaa") prunes every piece; each character as a line of its own prevents it.
-        alphabet = sorted(set("".join(chunks)) - {"\n", "\r"})
+        alphabet = sorted(set("".join(chunks)) - {"\n", "\r", _CUT})
         model = io.BytesIO()
         train(sentence_iterator=iter([*chunks, *alphabet]), model_writer=model, **(fixed | settings))
     return model.getvalue()
@@ -279,9 +283,8 @@ def _chunks(lines: Sequence[str]) -> Iterator[str]:
         for part in _SPELLS_BYTE.split(_escape(line)):
             for start in range(0, len(part), _CHUNK):
                 chunk = part[start : start + _CHUNK]
-                # The trainer strips line ends; in front they stay part of the alphabet.
-                text = chunk.rstrip("\r\n")
-                yield chunk[len(text) :] + text
+                # The trainer strips line ends, but not before its own mark of a cut, which is no part of the alphabet.
+                yield chunk + _CUT if chunk.endswith(("\r", "\n")) else chunk
 
 
 def _word_lines(lines: Sequence[str]) -> Iterator[str]:
@@ -303,7 +306,8 @@ def _alphabet(chunks: Sequence[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for start in range(0, len(chunks), 1000):  # one call a chunk would be many times slower
         counts.update("".join(chunks[start : start + 1000]))
-    counts.pop("\0", None)
+    for character in ("\0", _CUT):
+        counts.pop(character, None)
     return counts
 
 

@@ -78,7 +78,7 @@ class WeightAverage:
             self._fill(list(self.weights.values()))
             yield
         finally:
-            pass
+            self._fill(kept)
 
     @torch.no_grad()
     def _fill(self, values: list[Tensor]) -> None:

@@ -80,7 +80,10 @@ class Grower:
             self._add_relative(phrase, richness * (0.2 if self.profile.is_chinese else 0.6))
 
     def _add_adjectives(self, phrase: Phrase, count: int) -> None:
-        fits = [item for item in ADJECTIVE.values() if item.kinds & NOUN[phrase.head].kinds]
+        kinds = NOUN[phrase.head].kinds
+        fits = [item for item in ADJECTIVE.values() if item.kinds & kinds]
+        if "free" in kinds:  # "une vieille fille" is a spinster
+            fits = [item for item in fits if item.concept != "old"]
         if not fits:
             return
         first = self.pick(fits)
@@ -201,6 +204,7 @@ class Grower:
         is_person = not root.is_noun or "person" in NOUN[root.head].kinds
         kinds = {"person"} if is_person else {"animal"}
         fits = [item.concept for item in ADJECTIVE.values() if item.kinds & kinds]
+        fits = [name for name in fits if name not in root.adjectives]
         can_work = is_person and not gap and not root.is_noun
         clause = Clause(subject, "be", tense, gap=gap)
         clause.predicate = self.pick(JOBS) if can_work and self.chance(0.4) else self.pick(fits)
@@ -255,6 +259,7 @@ class Grower:
         last = clause.recipient or clause.object
         is_clear = last is None or not (last.relative or last.place or last.owner)
         is_plain = clause.tense == "present" and clause.polarity == "yes" and not clause.modal
+        is_plain = is_plain and "state" not in verb.flags
         if is_plain and self.chance(0.12):
             clause.adverb = self.pick([name for name, row in ADVERB.items() if row["sort"] == "often"])
         if not is_clear:
@@ -262,7 +267,7 @@ class Grower:
         if clause.place is None and not verb.flags & {"bare", "state"} and self.chance(0.1 + richness * 0.4):
             clause.place = self.place_of()
         sort = "past" if clause.tense == "past" else "now"
-        is_timed = not clause.adverb and clause.polarity != "no_longer" and "state" not in verb.flags
+        is_timed = not clause.adverb and clause.polarity in ("yes", "not") and "state" not in verb.flags
         if is_timed and not clause.modal and not clause.gap and self.chance(0.08 + richness * 0.15):
             clause.time = self.pick([name for name, row in ADVERB.items() if row["sort"] == sort])
 

@@ -1,0 +1,166 @@
+"""Train the recipes on one corpus for the same time, score them, and print the table of RESULTS.md.
+
+    python benchmarks/ladder.py toy --out runs/toy
+    python benchmarks/ladder.py multi30k --data ../shared/data/multi30k --out runs/multi30k
+
+One thread a model, two models at a time. Each row is one `seqline train` and one `seqline evaluate`, printed as they run, so
+that a row can be made again alone. A run that is in --out already is scored and not trained again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Task(NamedTuple):
+    """One corpus and how each recipe is trained on it; `folder` is where the data lies."""
+
+    train: str
+    valid: str | None
+    tests: dict[str, str]
+    minutes: float
+    common: tuple[str, ...]
+    rows: dict[str, tuple[str, ...]]
+
+
+DOT = ("model.score=dot", "model.input_feeding=false")
+TASKS = {
+    "toy": Task(
+        train="{folder}",
+        valid=None,
+        tests={"test": "{folder}/test.tsv"},
+        minutes=4,
+        common=("tokenizer.kind=word",),
+        rows={
+            "encoder-decoder": (),
+            "contextual": (),
+            "bahdanau": (),
+            "luong": DOT,
+            "transformer": ("training.learning_rate=0.004", "model.dropout=0.0"),
+        },
+    ),
+    "multi30k": Task(
+        train="{folder}/train.de.gz,{folder}/train.en.gz",
+        valid="{folder}/val.de,{folder}/val.en",
+        tests={"test_2016_flickr": "{folder}/test_2016_flickr.de,{folder}/test_2016_flickr.en"},
+        minutes=15,
+        common=(
+            "data.normalize_whitespace=true",
+            "tokenizer.vocab_size=3000",
+            "training.batch_tokens=1000",
+            "training.validate_sentences=300",
+        ),
+        rows={
+            "bahdanau": ("model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2"),
+            "luong": (*DOT, "model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2"),
+            "encoder-decoder": ("model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2"),
+            "contextual": ("model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2"),
+            "transformer": (
+                "model.embed_size=128",
+                "model.inner_size=256",
+                "model.num_layers=3",
+                "model.dropout=0.1",
+                "training.learning_rate=0.003",
+            ),
+        },
+    ),
+}
+
+
+COLUMNS = (
+    "recipe", "BLEU lowercased", "BLEU cased", "chrF2 lowercased", "chrF2 cased", "source up to 10 words", "over 25 words",
+    "perplexity", "nats a character", "parameters", "steps", "tokens/s", "minutes",
+)  # fmt: skip
+
+
+def seqline(*arguments: str) -> str:
+    """Run one command with one thread and return its standard output."""
+    print("seqline " + " ".join(arguments), file=sys.stderr, flush=True)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "seqline", *arguments],
+        env=environment,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+    if done.returncode:
+        raise SystemExit(f"exit status {done.returncode}: {done.stderr.strip().splitlines()[-1]}")
+    return done.stdout
+
+
+def measure(task: Task, name: str, folder: str, out: Path, minutes: float) -> dict:
+    """Train one recipe, unless its run is there, and score it on every test set."""
+    run = out / name
+    if not (run / "manifest.json").exists():
+        valid = ["--valid", task.valid.format(folder=folder)] if task.valid else []
+        sets = [f"--set={setting}" for setting in (*task.common, *task.rows[name])]
+        data = task.train.format(folder=folder)
+        seqline("train", data, "--arch", name, "--out", str(run), *valid, "--threads", "1",
+                "--max-minutes", f"{minutes:g}", *sets)  # fmt: skip
+    facts = json.loads(seqline("info", str(run), "--json"))
+    tests = {
+        test: json.loads(
+            seqline("evaluate", str(run), pairs.format(folder=folder), "--lowercase", "--json", "--threads", "1")
+        )
+        for test, pairs in task.tests.items()
+    }
+    return {"name": name, "facts": facts, "tests": tests}
+
+
+def table(measured: list[dict]) -> list[str]:
+    """Return the rows as Markdown, and the signatures below."""
+    first = measured[0]["tests"]
+    lines, signatures = [], {}
+    for test in first:
+        lines += [f"**{test}**", ""]
+        lines += ["| " + " | ".join(COLUMNS) + " |", "| --- |" + " ---: |" * (len(COLUMNS) - 1)]
+        for row in measured:
+            found, facts = row["tests"][test], row["facts"]
+            cased, lower, chrf_cased, chrf_lower, _ = found["scores"]
+            signatures |= {f"{s['name']}|{s['signature']}": None for s in found["scores"]}
+            short, long = (bucket["bleu"] for bucket in found["short_and_long"])
+            likelihood, seconds = found["likelihood"], facts["training_seconds"]
+            lines.append(
+                f"| `{row['name']}` | {lower['value']:.2f} | {cased['value']:.2f} | {chrf_lower['value']:.2f} | "
+                f"{chrf_cased['value']:.2f} | {short:.1f} | {long:.1f} | {likelihood['perplexity']:.2f} | "
+                f"{likelihood['nats_per_character']:.3f} | {facts['num_parameters']:,} | {facts['steps']:,} | "
+                f"{facts['target_tokens_seen'] / seconds:,.0f} | {seconds / 60:.1f} |"
+            )
+        lines.append("")
+    return [*lines, "Signatures: " + "; ".join(f"`{signature}`" for signature in signatures) + "."]
+
+
+def main() -> None:
+    """Train what is missing, score everything, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("task", choices=TASKS)
+    parser.add_argument("--data", help="folder of the corpus; the toy pair is made in --out when it is not given")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--archs", help="a,b,c; all by default")
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    task, folder = TASKS[given.task], given.data
+    if folder is None:
+        if given.task != "toy":
+            parser.error(f"{given.task} needs --data")
+        folder = str(given.out / "data")
+        if not Path(folder).exists():
+            seqline("data", "toy", "--out", folder)
+    names = given.archs.split(",") if given.archs else list(task.rows)
+    with ThreadPoolExecutor(max_workers=given.jobs) as pool:
+        minutes = given.minutes or task.minutes
+        measured = list(pool.map(lambda name: measure(task, name, folder, given.out, minutes), names))
+    print("\n".join(table(measured)))
+
+
+if __name__ == "__main__":
+    main()
