@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from torch.nn import Module
 
@@ -18,6 +19,7 @@ from seqline.data.loader import plan_epoch
 from seqline.errors import UserError
 from seqline.prepare import lengths_of
 from seqline.sections import validate_section
+from seqline.training.loss import evaluating
 from seqline.training.optimizer import build_optimizer
 from seqline.training.task import TrainingTask
 
@@ -27,7 +29,9 @@ EPOCHS: dict[SizeName, int] = {"tiny": 40, "small": 20, "base": 8}
 MOST_EPOCHS = 100  # in a time budget: more passes over a small corpus only wear it out
 LEAST_UPDATES = 1000  # fewer, larger steps than these learn less from the same time
 LEAST_BATCH_TOKENS = 300
-SHARE_FOR_UPDATES = 0.88  # of a time budget; the rest is validation and checkpoints
+SHARE_FOR_VALIDATION = 0.1  # of a time budget, at most
+SHARE_HELD_BACK = 0.04  # of a time budget: checkpoints, and a machine that slows down
+MOST_VALIDATIONS, LEAST_VALIDATIONS = 10, 2
 MEASURED_SECONDS, MEASURED_STEPS = 4.0, 30
 
 
@@ -61,13 +65,14 @@ def with_batches(config: Config, recipe: Recipe, size: SizeName) -> Config:
     )
 
 
-def with_steps(
-    config: Config,
-    given: Config,
-    size: SizeName,
-    examples: list[Example],
-    seconds_a_step: Callable[[int], float],
-) -> Config:
+class Speed(NamedTuple):
+    """What training costs on this machine, measured when asked: batch_tokens -> seconds of an update, of a validation."""
+
+    seconds_a_step: Callable[[int], float]
+    seconds_a_validation: Callable[[], float]
+
+
+def with_steps(config: Config, given: Config, size: SizeName, examples: list[Example], speed: Speed) -> Config:
     """Fix the number of steps, and with it warm-up and the rhythm of validation.
 
     Args:
@@ -75,7 +80,7 @@ def with_steps(
         given: as the user gave it: a batch size chosen for them may still shrink.
         size: of the model.
         examples: the training set.
-        seconds_a_step: batch_tokens -> measured seconds of one update; asked only under `training.max_minutes`.
+        speed: asked only under `training.max_minutes`.
 
     Raises:
         UserError: a batch budget that no pair fits.
@@ -83,16 +88,15 @@ def with_steps(
     batch_tokens, training = config.training.batch_tokens or BATCH_TOKENS[size], config.training
     batches = _batches(examples, batch_tokens)
     most = batches * (training.max_epochs or (MOST_EPOCHS if training.max_minutes else EPOCHS[size]))
-    steps = training.max_steps or max(most, 0 if training.max_epochs else LEAST_UPDATES)
+    steps, num_validations = training.max_steps or max(most, 0 if training.max_epochs else LEAST_UPDATES), 20
     if training.max_minutes and not training.max_steps:
-        seconds = training.max_minutes * 60 * SHARE_FOR_UPDATES
-        affordable = seconds / seconds_a_step(batch_tokens)
+        num_validations, seconds = _split(training.max_minutes * 60, speed.seconds_a_validation())
+        affordable = seconds / speed.seconds_a_step(batch_tokens)
         if affordable < LEAST_UPDATES and given.training.batch_tokens is None:
             batch_tokens = max(LEAST_BATCH_TOKENS, int(batch_tokens * affordable / LEAST_UPDATES))
-            affordable = seconds / seconds_a_step(batch_tokens)
+            affordable = seconds / speed.seconds_a_step(batch_tokens)
         steps = max(1, min(steps, int(affordable)))
-    parts = 10 if training.max_minutes else 20
-    rhythm = training.validate_every or max(1, -(-steps // parts))
+    rhythm = training.validate_every or max(1, -(-steps // num_validations))
     return config.replace(
         **{
             "training.batch_tokens": batch_tokens,
@@ -102,6 +106,17 @@ def with_steps(
             "training.checkpoint_every": training.checkpoint_every or rhythm,
         }
     )
+
+
+def _split(seconds: float, seconds_a_validation: float) -> tuple[int, float]:
+    """Return how many validations a time budget has room for, and the seconds it leaves for updates.
+
+    Each validation scores the current and the averaged weights. The measured one is the dearest: an untrained model does not
+    know when to stop.
+    """
+    affordable = int(seconds * SHARE_FOR_VALIDATION / (2 * seconds_a_validation))
+    count = max(LEAST_VALIDATIONS, min(MOST_VALIDATIONS, affordable))
+    return count, max(0.5, 1.0 - SHARE_HELD_BACK - count * 2 * seconds_a_validation / seconds) * seconds
 
 
 def _batches(examples: list[Example], batch_tokens: int) -> int:
@@ -114,6 +129,14 @@ def _batches(examples: list[Example], batch_tokens: int) -> int:
             fix=f"give at least {shortest}",
         )
     return count
+
+
+def measure_validation(model: Module, task: TrainingTask) -> float:
+    """Return the seconds of one validation of the untrained model."""
+    began = time.monotonic()
+    with evaluating(model):
+        task.validate(model)
+    return time.monotonic() - began
 
 
 def measure_step(model: Module, task: TrainingTask) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.nn import Module
 
-from seqline.budget import choose_size, measure_step, with_batches, with_model, with_steps
+from seqline.budget import Speed, choose_size, measure_step, measure_validation, with_batches, with_model, with_steps
 from seqline.config import Config
 from seqline.data.batch import Batch, Example, collate
 from seqline.data.loader import plan_epoch, plan_in_order, too_long
@@ -129,11 +129,11 @@ def _started(config: Config, folder: Path, say: Say) -> _Session:
     torch.manual_seed(config.training.seed)
     model = build_model(resolved, tokenizers.vocabulary).to(config.training.device)
 
-    def seconds_a_step(batch_tokens: int) -> float:
-        trial = resolved.replace(**{"training.batch_tokens": batch_tokens})
-        return measure_step(model, _task(trial, tokenizers, pairs, examples, corpus))
+    def trial(batch_tokens: int = 1) -> TrainingTask:
+        return _task(resolved.replace(**{"training.batch_tokens": batch_tokens}), tokenizers, pairs, examples, corpus)
 
-    resolved = with_steps(resolved, config, size, examples, seconds_a_step)
+    speed = Speed(lambda tokens: measure_step(model, trial(tokens)), lambda: measure_validation(model, trial()))
+    resolved = with_steps(resolved, config, size, examples, speed)
     for row in too_long(*lengths_of(examples), resolved.training.batch_tokens or 1):
         corpus.tally.add(f"over {resolved.training.batch_tokens} batch tokens", pairs.pairs[row].line)
     say(str(corpus.tally))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from seqline.models.decoder import TransformerDecoderLayer
 from seqline.models.encoder import TransformerEncoderLayer
 
-from ..small_models import assert_equal, gradients, random_weights, right_padded
+from ..small_models import assert_equal, gradients, make_batch, make_model, random_weights, right_padded
 
-WIDTH, NUM_HEADS, INNER_SIZE = 6, 2, 10
+WIDTH, NUM_HEADS, INNER_SIZE = 6, 2, 10  # also those of the small model
 LENGTHS, LENGTH = [5, 1, 3], 5
 SOURCE_LENGTHS, SOURCE_LENGTH = [4, 7, 1], 7
 
@@ -95,3 +98,32 @@ def test_the_decoder_layer_is_torchs() -> None:
         own_gradients(ours, names, DECODER_PARTS, [x, source], got[mask]),
         gradients([*theirs.parameters(), x, source], expected[mask]),
     )
+
+
+def with_positions(embedding: Any, ids: Tensor) -> Tensor:
+    """Return sqrt(D) E[id] + PE(p) at each p, the sinusoid written out."""
+    angles = [[p / 10_000 ** (2 * (i // 2) / WIDTH) for i in range(WIDTH)] for p in range(ids.shape[1])]
+    table = [[math.cos(a) if i % 2 else math.sin(a) for i, a in enumerate(row)] for row in angles]
+    return embedding.table.weight[ids] * math.sqrt(WIDTH) + torch.tensor(table, dtype=torch.float64)
+
+
+def test_the_whole_model_is_torchs_layers_behind_positions() -> None:
+    model, batch = make_model("transformer"), make_batch()
+    encoder: Any = model.encoder
+    decoder: Any = model.decoder
+    x, padding = with_positions(encoder.embedding, batch.source), ~batch.source_is_real
+    for layer in encoder.layers:
+        reference = nn.TransformerEncoderLayer(WIDTH, NUM_HEADS, INNER_SIZE, 0.0, batch_first=True).double()
+        load(layer, reference, ENCODER_PARTS)
+        x = reference(x, src_key_padding_mask=padding)
+    y = with_positions(decoder.embedding, batch.target_in)
+    later = torch.ones(y.shape[1], y.shape[1], dtype=torch.bool).triu(1)
+    for layer in decoder.layers:
+        reference = nn.TransformerDecoderLayer(WIDTH, NUM_HEADS, INNER_SIZE, 0.0, batch_first=True).double()
+        load(layer, reference, DECODER_PARTS)
+        y = reference(y, x, tgt_mask=later, memory_key_padding_mask=padding)
+    expected = y @ decoder.embedding.table.weight.T + decoder.head.bias
+
+    logits = model(batch.source, batch.source_is_real, batch.target_in)
+
+    assert_equal([logits[batch.target_is_real]], [expected[batch.target_is_real]])

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from seqline.config import load_config
+from seqline.run import train
 from seqline.translator import Translator
 from seqline.visualize.timeline import Moment, as_table, timeline
 
-from ..small_run import ReversingRun, quick_run, write_letters
+from ..small_run import ReversingRun, config_for, write_letters
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +97,7 @@ def test_a_look_inside_changes_no_translation(translator: Translator) -> None:
     ],
 )
 def test_other_architectures(tmp_path: Path, arch: str, more: tuple[str, ...], has_weights: bool) -> None:
-    settings = [f"model.architecture={arch}", "training.max_steps=2"]
-    if arch != "luong":
-        settings += [f"model.{key}=" for key in ()]
     data = write_letters(tmp_path / "data")
-    from seqline.run import train
-
-    from ..small_run import config_for
-
     train(config_for(data, "training.max_steps=2", *more, arch=arch), tmp_path / "run")
     loaded = Translator.load(tmp_path / "run")
     moments = timeline(loaded, "a b c")
@@ -117,20 +112,13 @@ def test_other_architectures(tmp_path: Path, arch: str, more: tuple[str, ...], h
 
 
 def test_the_transformer_has_a_timeline_too(tmp_path: Path) -> None:
-    run = quick_transformer(tmp_path)
-    moments = timeline(Translator.load(run), "a b c")
-    assert [moment.t for moment in moments] == list(range(1, len(moments) + 1))
-    assert len(steps_of(moments, "encoder")) == 3
-
-
-def quick_transformer(folder: Path) -> Path:
-    from seqline.config import load_config
-    from seqline.run import train
-
     sizes = ["model.embed_size=8", "model.num_heads=2", "model.inner_size=8", "model.num_layers=1"]
     overrides = ["model.architecture=transformer", "tokenizer.kind=word", "training.max_steps=2", *sizes]
-    train(load_config(None, [*overrides, f"data.train={write_letters(folder / 'data')}"]), folder / "run")
-    return folder / "run"
+    data = write_letters(tmp_path / "data")
+    train(load_config(None, [*overrides, f"data.train={data}"]), tmp_path / "run")
+    moments = timeline(Translator.load(tmp_path / "run"), "a b c")
+    assert [moment.t for moment in moments] == list(range(1, len(moments) + 1))
+    assert len(steps_of(moments, "encoder")) == 3
 
 
 def test_the_table_is_aligned(translator: Translator) -> None:

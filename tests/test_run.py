@@ -1,0 +1,471 @@
+"""Training whole runs: exact resumes, exact repeats, and refusals that leave everything as it was."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load
+
+from seqline.architectures import ARCHITECTURES
+from seqline.config import Config, load_config, parse_toml
+from seqline.data.text import Pair
+from seqline.errors import UserError
+from seqline.evaluation.text_metrics import bleu, chrf
+from seqline.report import likelihood
+from seqline.run import Trained, num_parameters, train
+from seqline.run_folder import load_run
+from seqline.training.reports import EndReport, StepReport
+from seqline.translator import Translator
+
+from .small_run import (
+    ReversingRun,
+    config_for,
+    letter_pairs,
+    pair_set,
+    quick_run,
+    settings,
+    weights,
+    write_letters,
+    write_tsv,
+)
+
+STEPS = 12
+TIMES = {"training_seconds"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_letters(tmp_path_factory.mktemp("letters"))
+
+
+@pytest.fixture(scope="module")
+def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """Return a run that nothing stopped."""
+    return quick_run(data, tmp_path_factory.mktemp("whole") / "run")
+
+
+def stop_after(steps: int, reason: str = "interrupted") -> Callable[[], str | None]:
+    """Return what asks for a stop before step `steps` + 1; it is asked once before every step."""
+    asked = itertools.count()
+    return lambda: reason if next(asked) >= steps else None
+
+
+def without_times(facts: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in facts.items() if key not in TIMES}
+
+
+def logged(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines of metrics.jsonl without what the clock says."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    clock = ("seconds", "target_tokens_per_second")
+    return [{key: value for key, value in line.items() if key not in clock} for line in lines]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_a_run_holds_what_it_promises(whole: Trained, data: Path) -> None:
+    assert sorted(path.name for path in whole.folder.iterdir()) == [
+        "checkpoints",
+        "config.toml",
+        "manifest.json",
+        "metrics.jsonl",
+        "tokenizer",
+        "weights.safetensors",
+    ]
+    assert (whole.result.reason, whole.result.trained_steps) == ("finished", STEPS)
+    assert whole.facts["architecture"] == "luong"
+    assert whole.facts["steps"] == STEPS
+    assert whole.facts["ended"] == "finished"
+    assert whole.facts["threads"] == 1
+    run = load_run(whole.folder)
+    assert {key: run.manifest[key] for key in whole.facts} == whole.facts
+    assert num_parameters(run.model) == whole.facts["num_parameters"]
+    config = run.config
+    assert config.model.size == "tiny"
+    assert config.training.max_steps == STEPS
+    assert config.training.learning_rate == ARCHITECTURES["luong"].learning_rate["tiny"]
+    assert config.training.threads == 1
+    assert (config.data.train, config.data.valid) == ("", "")
+    assert config.data.fingerprint == whole.facts["data_sha256"]
+    steps = [line for line in logged(whole.folder) if line["event"] == "step"]
+    assert [line["step"] for line in steps] == list(range(1, STEPS + 1))
+    assert sum(line["num_tokens"] for line in steps) == whole.facts["target_tokens_seen"]
+
+
+def test_no_file_of_a_run_knows_where_it_was_trained(whole: Trained, data: Path) -> None:
+    for name, found in content(whole.folder).items():
+        for path in (data, whole.folder, Path.home()):
+            assert str(path).encode() not in found, name
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_one_does_not(
+    whole: Trained, data: Path, tmp_path: Path
+) -> None:
+    torch.manual_seed(12345)  # what was drawn before does not matter
+    again = quick_run(data, tmp_path / "again")
+    assert weights(again.folder) == weights(whole.folder)
+    assert logged(again.folder) == logged(whole.folder)
+    assert without_times(again.facts) == without_times(whole.facts)
+    other = quick_run(data, tmp_path / "other", "training.seed=2")
+    assert weights(other.folder) != weights(whole.folder)
+
+
+def test_training_leaves_the_callers_chance_alone_but_for_the_seed(data: Path, tmp_path: Path) -> None:
+    drawn = []
+    for name in ("a", "b"):
+        quick_run(data, tmp_path / name, "training.max_steps=2")
+        drawn.append(torch.rand(3).tolist())
+    assert drawn[0] == drawn[1]
+
+
+def test_the_seed_of_hashes_changes_nothing(whole: Trained, data: Path, tmp_path: Path) -> None:
+    for seed in ("1", "2"):
+        out = tmp_path / seed
+        command = ["train", str(data), "--out", str(out), *(f"--set={setting}" for setting in settings())]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run(
+            [sys.executable, "-m", "seqline", *command, "--threads=1"],
+            env=environment,
+            check=True,
+            capture_output=True,
+            timeout=100,
+        )
+        assert weights(out) == weights(whole.folder)
+        assert (out / "tokenizer/shared.model").read_bytes() == (whole.folder / "tokenizer/shared.model").read_bytes()
+        assert (out / "config.toml").read_bytes() == (whole.folder / "config.toml").read_bytes()
+
+
+@pytest.mark.parametrize("steps", range(STEPS))
+def test_a_stopped_and_resumed_run_is_the_run_that_never_stopped(
+    whole: Trained, data: Path, tmp_path: Path, steps: int
+) -> None:
+    stopped = quick_run(data, tmp_path / "run", should_stop=stop_after(steps))
+    assert (stopped.result.reason, stopped.facts["steps"]) == ("interrupted", steps)
+    assert load_run(tmp_path / "run").manifest["ended"] == "interrupted"
+    Translator.load(tmp_path / "run").translate(["a b"])
+    resumed = quick_run(data, tmp_path / "run", resume=True)
+    assert (resumed.result.reason, resumed.result.trained_steps) == ("finished", STEPS - steps)
+    assert weights(tmp_path / "run") == weights(whole.folder)
+    assert (tmp_path / "run/config.toml").read_bytes() == (whole.folder / "config.toml").read_bytes()
+    assert logged(tmp_path / "run") == logged(whole.folder)
+    assert without_times(resumed.facts) == without_times(whole.facts)
+
+
+def test_a_run_stopped_many_times_is_still_the_same(whole: Trained, data: Path, tmp_path: Path) -> None:
+    quick_run(data, tmp_path / "run", should_stop=stop_after(1))
+    for _ in range(3):
+        quick_run(data, tmp_path / "run", resume=True, should_stop=stop_after(3))
+    quick_run(data, tmp_path / "run", resume=True)
+    assert weights(tmp_path / "run") == weights(whole.folder)
+    assert logged(tmp_path / "run") == logged(whole.folder)
+
+
+def test_a_killed_run_is_taken_up_from_its_checkpoints(whole: Trained, data: Path, tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    def kill() -> str | None:
+        if next(asked) == 8:
+            raise Killed
+        return None
+
+    asked = itertools.count()
+    with pytest.raises(Killed):
+        quick_run(data, tmp_path / "run", should_stop=kill)
+    with pytest.raises(UserError, match="not finished"):
+        load_run(tmp_path / "run")
+    assert sorted(path.name for path in (tmp_path / "run/checkpoints").iterdir()) == ["step-3", "step-6"]
+    resumed = quick_run(data, tmp_path / "run", resume=True)
+    assert resumed.result.trained_steps == STEPS - 6
+    assert weights(tmp_path / "run") == weights(whole.folder)
+    assert logged(tmp_path / "run") == logged(whole.folder)
+
+
+def test_a_run_killed_before_its_first_checkpoint_starts_anew(whole: Trained, data: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole.folder, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run/checkpoints")
+    for name in ("manifest.json", "weights.safetensors", "metrics.jsonl"):
+        (tmp_path / "run" / name).unlink()
+    resumed = quick_run(data, tmp_path / "run", resume=True)
+    assert any("starting at step 0" in note for note in resumed.result.notes)
+    assert weights(tmp_path / "run") == weights(whole.folder)
+
+
+def test_resuming_needs_the_data_and_nothing_else(whole: Trained, data: Path, tmp_path: Path) -> None:
+    quick_run(data, tmp_path / "run", should_stop=stop_after(5))
+    train(Config().replace(**{"data.train": str(data)}), tmp_path / "run", resume=True)
+    assert weights(tmp_path / "run") == weights(whole.folder)
+
+
+def test_the_same_data_under_another_name_is_the_same(whole: Trained, data: Path, tmp_path: Path) -> None:
+    quick_run(data, tmp_path / "run", should_stop=stop_after(5))
+    moved = shutil.copytree(data, tmp_path / "moved")
+    quick_run(Path(moved), tmp_path / "run", resume=True)
+    assert weights(tmp_path / "run") == weights(whole.folder)
+
+
+def test_a_finished_run_says_so_and_trains_nothing(whole: Trained, data: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole.folder, tmp_path / "run")
+    resumed = quick_run(data, tmp_path / "run", resume=True)
+    assert (resumed.result.reason, resumed.result.trained_steps) == ("already finished", 0)
+    assert weights(tmp_path / "run") == weights(whole.folder)
+    assert (tmp_path / "run/config.toml").read_bytes() == (whole.folder / "config.toml").read_bytes()
+    assert [line for line in logged(tmp_path / "run") if line["event"] != "end"] == [
+        line for line in logged(whole.folder) if line["event"] != "end"
+    ]
+
+
+def test_more_steps_are_allowed(whole: Trained, data: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole.folder, tmp_path / "run")
+    resumed = quick_run(data, tmp_path / "run", "training.max_steps=16", resume=True)
+    assert (resumed.result.reason, resumed.result.trained_steps) == ("finished", 4)
+    run = load_run(tmp_path / "run")
+    assert run.config.training.max_steps == run.manifest["steps"] == 16
+    assert [line["step"] for line in logged(tmp_path / "run") if line["event"] == "step"] == list(range(1, 17))
+    config = parse_toml((whole.folder / "config.toml").read_bytes(), "config")
+    assert run.config == config.replace(**{"training.max_steps": 16})
+
+
+def test_fewer_steps_than_done_are_refused(whole: Trained, data: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole.folder, tmp_path / "run")
+    with pytest.raises(UserError, match=r"training\.max_steps: asks for 5 steps, the run has done 12"):
+        quick_run(data, tmp_path / "run", "training.max_steps=5", resume=True)
+    assert content(tmp_path / "run") == content(whole.folder)
+
+
+CHANGES: dict[str, Callable[[list[Pair]], list[Pair]]] = {
+    "one more": lambda pairs: [*pairs, Pair("a", "a", 61)],
+    "one less": lambda pairs: pairs[:-1],
+    "another word": lambda pairs: [Pair("h", "h", 1), *pairs[1:]],
+    "another order": lambda pairs: [pairs[1], pairs[0], *pairs[2:]],
+    "sides swapped": lambda pairs: [Pair(pair.target, pair.source, pair.line) for pair in pairs],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
+def test_other_data_is_refused_with_both_hashes(
+    whole: Trained, data: Path, tmp_path: Path, change: Callable[[list[Pair]], list[Pair]]
+) -> None:
+    shutil.copytree(whole.folder, tmp_path / "run")
+    other = Path(shutil.copytree(data, tmp_path / "other"))
+    write_tsv(other / "train.tsv", change(letter_pairs(60, seed=1)))
+    with pytest.raises(UserError, match="is not the corpus this run began with") as refused:
+        quick_run(other, tmp_path / "run", resume=True)
+    assert str(refused.value).startswith(f"{other}: ")
+    assert whole.facts["data_sha256"][:12] in str(refused.value)
+    assert content(tmp_path / "run") == content(whole.folder)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "training.seed=2",
+        "training.learning_rate=0.5",
+        "training.label_smoothing=0.2",
+        "training.batch_tokens=61",
+        "training.max_minutes=1",
+        "training.validate_every=5",
+        "model.hidden_size=16",
+        "model.score=general",
+        "model.size=small",
+        "model.architecture=encoder-decoder",
+        "tokenizer.kind=char",
+        "tokenizer.source.kind=char",
+        "data.max_tokens=9",
+        "data.normalize_whitespace=true",
+        "decoding.beam_size=3",
+    ],
+)
+def test_another_setting_is_refused_by_name(whole: Trained, data: Path, tmp_path: Path, setting: str) -> None:
+    shutil.copytree(whole.folder, tmp_path / "run")
+    key, _, value = setting.partition("=")
+    with pytest.raises(UserError) as refused:
+        quick_run(data, tmp_path / "run", setting, resume=True)
+    assert key.rsplit(".", 1)[0] in str(refused.value)
+    assert value.strip("'") in str(refused.value) or value.title() in str(refused.value)
+    assert content(tmp_path / "run") == content(whole.folder)
+
+
+@pytest.mark.parametrize(
+    ("own", "asked"),
+    [
+        ("training.label_smoothing=0.2", "training.label_smoothing=0.1"),
+        ("training.seed=2", "training.seed=1"),
+        ("data.max_tokens=99", "data.max_tokens=256"),
+        ("tokenizer.kind=word", "tokenizer.kind=unigram"),
+    ],
+)
+def test_another_setting_is_refused_also_where_it_is_the_default(
+    data: Path, tmp_path: Path, own: str, asked: str
+) -> None:
+    quick_run(data, tmp_path / "run", own, "training.max_steps=2")
+    config = load_config(None, [f"data.train={data}", asked])
+    with pytest.raises(UserError):
+        train(config, tmp_path / "run", resume=True)
+
+
+def test_what_is_no_run_cannot_be_resumed(data: Path, tmp_path: Path) -> None:
+    for folder in (tmp_path / "none", tmp_path):
+        with pytest.raises(UserError, match="is not a run"):
+            quick_run(data, folder, resume=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (("model.architecture=luonk",), "--arch: unknown architecture 'luonk'; did you mean 'luong'"),
+        (("model.hidden_sizes=3",), r"model\.hidden_sizes: unknown key; did you mean 'hidden_size'"),
+        (("data.train=none.tsv",), r"none\.tsv: no such file"),
+        (("data.valid=none.tsv",), r"none\.tsv: no such file"),
+        (("training.batch_tokens=1",), r"training\.batch_tokens: 1 tokens hold no pair"),
+        (("tokenizer.kind=unigram", "tokenizer.vocab_size=9"), r"tokenizer\.vocab_size: "),
+        (("data.max_tokens=1", "training.batch_tokens=1"), r"training\.batch_tokens: 1 tokens hold no pair"),
+    ],
+)
+def test_a_refusal_creates_nothing(data: Path, tmp_path: Path, changes: tuple[str, ...], message: str) -> None:
+    config = load_config(None, [*settings(), f"data.train={data}", *changes])
+    with pytest.raises(UserError, match=message):
+        train(config, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_validation_sentences_that_are_all_too_long_are_refused_before_anything_is_created(
+    data: Path, tmp_path: Path
+) -> None:
+    valid = write_tsv(tmp_path / "long.tsv", [Pair("a b c d e f", "a", 1)])
+    with pytest.raises(UserError, match="no usable pairs"):
+        quick_run(data, tmp_path / "run", f"data.valid={valid}", "data.max_tokens=5")
+    assert [path.name for path in tmp_path.iterdir()] == ["long.tsv"]
+
+
+def test_what_the_user_is_told(tmp_path: Path) -> None:
+    pairs = letter_pairs(30, seed=1)
+    pairs[3:6] = [Pair("", "a", 4), Pair("a b c d e f g h", "a", 5), Pair("a " * 200, "b", 6)]
+    path = write_tsv(tmp_path / "all.tsv", pairs)
+    said: list[str] = []
+    trained = quick_run(
+        path, tmp_path / "run", "training.batch_tokens=8", "data.max_tokens=100", "training.max_steps=1", say=said.append
+    )
+    assert said == [
+        "held out 10 of 29 pairs for validation (--valid gives your own)",
+        "vocabulary: 12 pieces shared",
+        said[2],
+        f"luong (tiny): {trained.facts['num_parameters']:,} parameters, 1 steps of at most 8 tokens",
+    ]
+    assert "1 empty source (line 4)" in said[2]
+    assert "1 source over 100 tokens (line 6)" in said[2] or "(line 6)" not in said[2]  # unless it was held out
+    assert said[2].startswith("kept ")
+
+
+def test_pairs_over_the_batch_are_counted_by_line_and_the_rest_is_used(tmp_path: Path) -> None:
+    pairs = [Pair("a b c d", "d c b a", line) for line in range(1, 101)]
+    pairs[50] = Pair("a " * 60, "b", 51)
+    path = write_tsv(tmp_path / "train.tsv", pairs)
+    valid = write_tsv(tmp_path / "valid.tsv", pairs[45:55])
+    said: list[str] = []
+    quick_run(path, tmp_path / "run", f"data.valid={valid}", "training.batch_tokens=50", say=said.append)
+    assert "kept 99 of 100: 1 over 50 batch tokens (line 51)" in said
+
+
+def test_callbacks_see_every_step_and_the_end(data: Path, tmp_path: Path) -> None:
+    class Watcher:
+        def __init__(self) -> None:
+            self.seen: list[Any] = []
+
+        def on_start(self, report: Any) -> None:
+            self.seen.append(report)
+
+        on_step = on_validation = on_end = on_start
+
+    watcher = Watcher()
+    quick_run(data, tmp_path / "run", callbacks=[watcher])
+    steps = [report for report in watcher.seen if isinstance(report, StepReport)]
+    assert [report.step for report in steps] == list(range(1, STEPS + 1))
+    assert isinstance(watcher.seen[-1], EndReport)
+    assert all(report.num_tokens <= 60 for report in steps)
+
+
+def test_the_best_weights_score_what_the_manifest_says(reversing_run: ReversingRun) -> None:
+    translator = Translator.load(reversing_run.folder)
+    assert translator.run is not None
+    found = translator.run.manifest["validation"]
+    valid = letter_pairs(20, seed=2)
+    outputs = [t.text for t in translator.translate([pair.source for pair in valid], beam_size=1)]
+    references = [pair.target for pair in valid]
+    assert found["BLEU"] == pytest.approx(bleu(outputs, references).value, abs=1e-9)
+    assert found["chrF2"] == pytest.approx(chrf(outputs, references).value, abs=1e-9)
+    nats = likelihood(translator, pair_set(*[pair[:2] for pair in valid])).nats_per_token
+    assert found["nats_per_token"] == pytest.approx(nats, rel=1e-6)
+    assert found["BLEU"] > 30.0
+
+
+def test_the_weights_are_the_best_ones_validated(data: Path, tmp_path: Path) -> None:
+    trained = quick_run(data, tmp_path / "run")
+    validations = [line for line in logged(trained.folder) if line["event"] == "validation"]
+    assert [line["step"] for line in validations] == [4, 4, 8, 8, 12, 12]
+    best = max(validations, key=lambda line: (line["score"], -line["nats_per_token"]))
+    assert trained.facts["validation"]["nats_per_token"] == best["nats_per_token"]
+    name = "averaged" if best["weights"] == "averaged" else "best"
+    assert trained.facts["weights"] == f"{name} at step {best['step']}"
+
+
+SMALL: dict[str, list[str]] = {
+    "transformer": ["model.embed_size=8", "model.num_heads=2", "model.inner_size=8", "model.num_layers=1"]
+}
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("kind", ["word", "unigram"])
+def test_every_architecture_comes_back_from_its_folder(data: Path, tmp_path: Path, arch: str, kind: str) -> None:
+    sizes = SMALL.get(arch, ["model.embed_size=8", "model.hidden_size=8"])
+    changes = [*sizes, "tokenizer.kind=" + kind, "training.max_steps=2", "training.average_decay=0"]
+    if kind == "unigram":
+        changes += ["tokenizer.is_shared=false", "tokenizer.vocab_size=280"]
+    config = load_config(None, [f"data.train={data}", f"model.architecture={arch}", *changes])
+    kept: list[Any] = []
+
+    class Keep:
+        def on_start(self, report: Any) -> None: ...
+
+        on_step = on_end = on_start
+
+        def on_validation(self, report: Any) -> None:
+            kept.append(report.validation.loss)
+
+    trained = train(config, tmp_path / "run", callbacks=[Keep()])
+    run = load_run(tmp_path / "run")
+    assert trained.result.best is not None
+    saved = load(weights(tmp_path / "run"))
+    assert saved.keys() == trained.result.best.weights.keys()
+    for name, tensor in run.model.named_parameters():
+        assert torch.equal(tensor, trained.result.best.weights[name]), name
+    translator = Translator.load(tmp_path / "run")
+    valid = pair_set(*[pair[:2] for pair in letter_pairs(20, seed=2)])
+    assert likelihood(translator, valid).nats_per_token == pytest.approx(min(kept), rel=1e-5)
+    assert translator.translate(["a b", ""])[1].text == ""
+
+
+def test_a_time_budget_fixes_the_number_of_steps_and_ends(data: Path, tmp_path: Path) -> None:
+    config = config_for(data, "training.max_minutes=0.01").replace(
+        **{"training.max_steps": None, "training.validate_every": None, "training.checkpoint_every": None}
+    )
+    trained = train(config, tmp_path / "run")
+    resolved = load_run(tmp_path / "run").config.training
+    assert trained.result.reason in ("finished", "time limit")
+    assert resolved.max_steps is not None
+    assert 1 <= trained.facts["steps"] <= resolved.max_steps
+    assert resolved.max_minutes == 0.01
+    assert resolved.batch_tokens == 60
