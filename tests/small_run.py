@@ -20,6 +20,7 @@ WIDE = [
     "training.batch_tokens=600",
     "training.max_steps=120",
     "training.validate_every=120",
+    "training.validate_sentences=20",
 ]
 NARROW = [
     "model.embed_size=8",

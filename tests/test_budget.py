@@ -134,7 +134,9 @@ def test_own_steps_and_rhythm_stand() -> None:
     training = steps(own, examples(5000)).training
     assert (training.max_steps, training.warmup_steps, training.validate_every) == (33, 0, 7)
     assert training.checkpoint_every == 7
-    own = config(training__max_steps=33, training__max_minutes=1.0, training__max_epochs=1, training__checkpoint_every=5)
+    own = config(
+        training__max_steps=33, training__max_minutes=1.0, training__max_epochs=1, training__checkpoint_every=5
+    )
     training = steps(own, examples(5000)).training
     assert (training.max_steps, training.warmup_steps, training.checkpoint_every) == (33, 3, 5)
     assert training.validate_every == 4
@@ -208,7 +210,9 @@ def test_time_for_nothing_is_time_for_one_step() -> None:
 
 def test_batches_that_hold_no_pair_are_refused() -> None:
     data = [*examples(5, length=40), *examples(3, length=21)]
-    with pytest.raises(UserError, match=r"training\.batch_tokens: 20 tokens hold no pair, the shortest has 21.*at least 21"):
+    with pytest.raises(
+        UserError, match=r"training\.batch_tokens: 20 tokens hold no pair, the shortest has 21.*at least 21"
+    ):
         steps(config(training__batch_tokens=20), data)
     assert steps(config(training__batch_tokens=21), data).training.batch_tokens == 21
 

@@ -22,7 +22,9 @@ def read(train: Path | str, valid: Path | str = "", seed: int = 1, **more: Any) 
 
 
 def tokenizer_config(**changes: Any) -> TokenizerConfig:
-    return Config().replace(**{f"tokenizer.{key.replace('__', '.')}": value for key, value in changes.items()}).tokenizer
+    return (
+        Config().replace(**{f"tokenizer.{key.replace('__', '.')}": value for key, value in changes.items()}).tokenizer
+    )
 
 
 def test_a_folder_brings_its_own_validation_set(tmp_path: Path) -> None:
@@ -143,5 +145,7 @@ def test_long_sides_are_left_out_whole_and_counted_by_line() -> None:
 def test_nothing_left_is_refused_with_the_reasons() -> None:
     pairs = pair_set(("a a", "a"))
     tokenizers = train_tokenizers(pairs, tokenizer_config(kind="word"))
-    with pytest.raises(UserError, match=r"pairs: no usable pairs: kept 0 of 1: 1 source over 1 tokens \(line 1\); .*max_to"):
+    with pytest.raises(
+        UserError, match=r"pairs: no usable pairs: kept 0 of 1: 1 source over 1 tokens \(line 1\); .*max_to"
+    ):
         encode_pairs(pairs, tokenizers, 1, Tally(1))

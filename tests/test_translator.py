@@ -44,7 +44,13 @@ def test_loading_gives_the_runs_own_settings_and_a_model_that_does_not_train(rev
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("batch_rows", [1, 3, 64, None])
 def test_batches_and_order_change_nothing(translator: Translator, beam_size: int, batch_rows: int | None) -> None:
-    sources = ["a", "b c", "d e f g h", "a a a", *(" ".join("abcdefgh"[(i * n) % 8] for i in range(n)) for n in (2, 7, 20))]
+    sources = [
+        "a",
+        "b c",
+        "d e f g h",
+        "a a a",
+        *(" ".join("abcdefgh"[(i * n) % 8] for i in range(n)) for n in (2, 7, 20)),
+    ]
     alone = [translator.search([translator.encode(source)], beam_size)[0][0] for source in sources]
     order = list(range(len(sources)))
     for shuffled in (order, order[::-1], random.Random(1).sample(order, len(order))):
@@ -92,7 +98,9 @@ def test_the_log_probability_is_the_models_own(translator: Translator) -> None:
     for output in translator.translate(["a b c"], beam_size=4, n_best=4)[0].outputs:
         target = [*translator.tokenizers.target.encode(output.text), EOS]
         source = torch.tensor([translator.encode("a b c")])
-        logits = translator.model(source, torch.ones_like(source, dtype=torch.bool), torch.tensor([[BOS, *target[:-1]]]))
+        logits = translator.model(
+            source, torch.ones_like(source, dtype=torch.bool), torch.tensor([[BOS, *target[:-1]]])
+        )
         steps = logits[0].log_softmax(-1)[range(len(target)), target]
         assert output.log_probability == pytest.approx(steps.sum().item(), abs=1e-10)
         assert output.score == pytest.approx(output.log_probability / len(target), abs=1e-10)
@@ -107,7 +115,9 @@ def test_n_best_outputs_are_distinct_and_fall(translator: Translator) -> None:
         assert scores == sorted(scores, reverse=True)
         assert len({output.text for output in translation.outputs}) == 5
     best = translator.translate(["a b c", "d"], beam_size=5)
-    assert [t.outputs for t in best] == [t.outputs[:1] for t in translator.translate(["a b c", "d"], beam_size=5, n_best=5)]
+    assert [t.outputs for t in best] == [
+        t.outputs[:1] for t in translator.translate(["a b c", "d"], beam_size=5, n_best=5)
+    ]
 
 
 def test_blank_texts_are_not_searched(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,17 +71,16 @@ def evaluate(
     """
     translator = run if isinstance(run, Translator) else Translator.load(run)
     return evaluate_pairs(
-        translator, read_scored(os.fspath(data), translator), beam_size=beam_size, lowercase=lowercase
+        translator, read_scored(os.fspath(data), translator.data.keys), beam_size=beam_size, lowercase=lowercase
     )
 
 
-def read_scored(data: str, translator: Translator) -> PairSet:
+def read_scored(data: str, keys: tuple[str, str]) -> PairSet:
     """Read the pairs to score: a set, or the test set of a folder.
 
     Raises:
         UserError: nothing there, or no test set in the folder.
     """
-    keys = translator.data.keys
     pairs = read_set(data, "test", keys) if Path(data).is_dir() else read_pairs(data, keys)
     if pairs is None:
         raise UserError("no test set in this folder", where=data, fix="name the file itself")

@@ -60,6 +60,8 @@ def map_tensors(function: Callable[..., Tensor], tree: Any, *others: Any) -> Any
     if isinstance(tree, Tensor):
         return function(tree, *others)
     if isinstance(tree, dict):
+        if any(other.keys() != tree.keys() for other in others):
+            raise ValueError(f"trees with different keys: {[sorted(t) for t in (tree, *others)]}")
         return {k: map_tensors(function, v, *(o[k] for o in others)) for k, v in tree.items()}
     if isinstance(tree, (tuple, list)):
         mapped = [map_tensors(function, *same_place) for same_place in zip(tree, *others, strict=True)]

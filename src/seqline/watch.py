@@ -37,7 +37,7 @@ def show(part: str, **values: Tensor) -> None:
 
 @contextmanager
 def watch() -> Iterator[list[Frame]]:
-    """Collect the frames of everything that runs inside the block, in the order it ran."""
+    """Collect the frames of what runs inside the block, in the order it ran; a watch inside it keeps its own frames."""
     frames: list[Frame] = []
     token = _frames.set(frames)
     try:

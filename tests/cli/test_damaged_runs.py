@@ -177,7 +177,9 @@ def reshaped(tensors: Tensors) -> str:
     name = sorted(name for name in tensors if tensors[name].dim() == 2)[0]
     tensors[name] = tensors[name][:-1].contiguous()
     rows, columns = tensors[name].shape
-    return f"tensor {name} is ({rows}, {columns}) torch.float32, the config and tokenizer expect ({rows + 1}, {columns})"
+    return (
+        f"tensor {name} is ({rows}, {columns}) torch.float32, the config and tokenizer expect ({rows + 1}, {columns})"
+    )
 
 
 def transposed(tensors: Tensors) -> str:
@@ -219,7 +221,9 @@ def test_tensors_that_do_not_fit_are_refused_though_the_hash_agrees(
     assert f"{run / WEIGHTS}: {expected}" in message
 
 
-@pytest.mark.parametrize("data", [b"", b"12345678", b"\xff" * 8 + b"{}", b"\x02" + b"\0" * 7 + b"{}", b"PK\x03\x04" * 9])
+@pytest.mark.parametrize(
+    "data", [b"", b"12345678", b"\xff" * 8 + b"{}", b"\x02" + b"\0" * 7 + b"{}", b"PK\x03\x04" * 9]
+)
 def test_weights_that_are_none_are_refused_though_the_hash_agrees(refused: Refused, run: Path, data: bytes) -> None:
     vouch(run, WEIGHTS, data)
     assert str(run / WEIGHTS) in refused("info", run)

@@ -48,7 +48,12 @@ BAD_TRAINING: list[tuple[str, dict[str, bytes], tuple[str, ...], tuple[str, ...]
     ("no TOML file", {}, ("c.toml", *ARCH), ("c.toml", "no such file")),
     ("not TOML", {"c.toml": b"[training\n"}, ("c.toml", *ARCH), ("c.toml:1", "TOML")),
     ("TOML key", {"c.toml": b"[training]\nmax_step = 5\n"}, ("c.toml", *ARCH), ("c.toml: training.max_step", "'max_s")),
-    ("TOML type", {"c.toml": b"[training]\nmax_steps = '5'\n"}, ("c.toml", *ARCH), ("c.toml: training.max_steps", "'5'")),
+    (
+        "TOML type",
+        {"c.toml": b"[training]\nmax_steps = '5'\n"},
+        ("c.toml", *ARCH),
+        ("c.toml: training.max_steps", "'5'"),
+    ),
     ("TOML without data", {"c.toml": b"[training]\nseed = 5\n"}, ("c.toml", *ARCH), ("c.toml: data.train",)),
 ]
 

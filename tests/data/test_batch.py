@@ -74,3 +74,13 @@ def test_no_rows_are_refused() -> None:
         collate(EXAMPLES, [])
     with pytest.raises(ValueError, match="at least one row"):
         source_batch([], [])
+
+
+def test_every_tensor_moves_to_the_device() -> None:
+    batch = collate(EXAMPLES, [0, 1])
+    moved = batch.to("meta")
+    for before, after in zip(batch[:5], moved[:5], strict=True):
+        assert after.device.type == "meta"
+        assert (after.shape, after.dtype) == (before.shape, before.dtype)
+    assert moved.rows == [0, 1]
+    assert torch.equal(batch.to("cpu").source, batch.source)

@@ -1,3 +1,4 @@
+import hashlib
 import os
 import subprocess
 import sys
@@ -96,10 +97,15 @@ def test_golden_plans() -> None:
     assert plan_epoch(sources, targets, 18, 1, 0) == GOLDEN_1_0
     assert plan_epoch(sources, targets, 18, 1, 1) == GOLDEN_1_1
     assert plan_epoch(sources, targets, 18, -5, 0) == GOLDEN_M5_0
+    # Long lengths, several pools: the bands and every draw count.
+    many, others = random_lengths(5000, 2, 90, 1), random_lengths(5000, 2, 90, 2)
+    digest = hashlib.sha256(str(plan_epoch(many, others, 200, 7, 3)).encode()).hexdigest()
+    assert digest == GOLDEN_DIGEST
 
 
 GOLDEN_1_0 = [[0, 5, 4], [7, 2], [1, 8], [6, 3]]
 GOLDEN_1_1 = [[7, 2], [6, 3], [1, 8], [0, 5, 4]]
+GOLDEN_DIGEST = "d133b4ae57b2962975ba9e356c21742da8c46c35f5a0086ec440ab0bdf06b91b"
 GOLDEN_M5_0 = [[5, 4, 1], [8, 6], [3], [7, 2, 0]]
 
 

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seqline.cli.options import Beam, Device, Json, Threads, prepare_torch, print_json, say, write_lines
+from seqline.cli.options import (
+    Beam,
+    Device,
+    Json,
+    Keys,
+    Threads,
+    prepare_torch,
+    print_json,
+    say,
+    split_keys,
+    write_lines,
+)
 
 if TYPE_CHECKING:
     from seqline.report import Report
@@ -22,6 +33,7 @@ def evaluate(
     ] = False,
     beam: Beam = None,
     batch_rows: Annotated[int | None, typer.Option("--batch", min=1, help="The most sentences at once.")] = None,
+    keys: Keys = None,
     device: Device = "cpu",
     threads: Threads = None,
     as_json: Json = False,
@@ -35,7 +47,7 @@ def evaluate(
     from seqline.translator import Translator
 
     translator = Translator.load(run, device=device)
-    pairs = read_scored(data, translator)
+    pairs = read_scored(data, split_keys(keys) if keys else translator.data.keys)
     with counting("translating", len(pairs.pairs)) as on_done:
         report = evaluate_run(
             translator, pairs, beam_size=beam, lowercase=lowercase, batch_rows=batch_rows, on_done=on_done

@@ -18,6 +18,20 @@ Beam = Annotated[
 ]
 
 
+Keys = Annotated[
+    str | None,
+    typer.Option(metavar="SOURCE,TARGET", help="Names of the two sides in JSON lines, or suffixes in a folder."),
+]
+
+
+def split_keys(keys: str) -> tuple[str, str]:
+    """Read the two names of `--keys`."""
+    names = tuple(name.strip() for name in keys.split(","))
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise UserError(f"expected two different names with a comma between them, got {keys!r}", where="--keys")
+    return names[0], names[1]
+
+
 def prepare_torch(device: str, threads: int | None) -> str:
     """Set the number of threads and check that the device is there; return the device."""
     import torch

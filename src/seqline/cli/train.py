@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from seqline.cli.options import Json, Threads, prepare_torch, print_json, say, write_lines
+from seqline.cli.options import Json, Keys, Threads, prepare_torch, print_json, say, split_keys, write_lines
 from seqline.errors import UserError
 
-OVERRIDES = {"max_minutes": "training.max_minutes", "seed": "training.seed", "device": "training.device"}
+OVERRIDES = {
+    "max_minutes": "training.max_minutes",
+    "seed": "training.seed",
+    "device": "training.device",
+    "keys": "data.keys",
+}
 
 
 def train(
@@ -21,6 +26,7 @@ def train(
     arch: Annotated[str | None, typer.Option(help="Architecture; --list names them all.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run to make.")] = None,
     valid: Annotated[str | None, typer.Option(help="Validation data; without it 2 % are held out.")] = None,
+    keys: Keys = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as training.max_steps=500.")
     ] = None,
@@ -39,7 +45,7 @@ def train(
     if data is None or out is None:
         missing = "DATA" if data is None else "--out"
         raise UserError(f"{missing} is missing", where="train", fix="seqline train DATA --arch luong --out RUN")
-    given = {"max_minutes": max_minutes, "seed": seed, "device": device}
+    given = {"max_minutes": max_minutes, "seed": seed, "device": device, "keys": split_keys(keys) if keys else None}
     config = _config(data, arch, valid, [*(settings or [])], given)
     if not config.model.architecture and not resume:
         raise UserError("no architecture named", where="--arch", fix="seqline train --list names them all")
@@ -57,7 +63,7 @@ def train(
     return {"interrupted": 130, "terminated": 143}.get(trained.result.reason, 0)
 
 
-def _config(data: str, arch: str | None, valid: str | None, settings: list[str], given: dict[str, float | str | None]):
+def _config(data: str, arch: str | None, valid: str | None, settings: list[str], given: dict[str, Any]):
     from seqline.config import load_config
 
     is_config = data.endswith(".toml")

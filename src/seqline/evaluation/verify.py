@@ -6,6 +6,7 @@ Each law runs the functions that training and translation run and returns how fa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -227,7 +228,8 @@ def _search(subject: Subject, memory: Any, beam_size: int, n_best: int = 1) -> l
 
 
 def _largest(difference: Tensor) -> float:
-    return float(difference.abs().max()) if difference.numel() else 0.0
+    largest = float(difference.abs().max()) if difference.numel() else 0.0
+    return largest if math.isfinite(largest) else math.inf  # max() would pass over a NaN
 
 
 def _tree_differences(a: Any, b: Any) -> list[float]:

@@ -14,7 +14,6 @@ from seqline.parts.embeddings import Embedding
 from seqline.parts.feed_forward import FeedForward
 from seqline.parts.heads import VocabularyHead
 from seqline.parts.positions import positions_from, sinusoid
-from seqline.parts.recurrent import Stack
 from seqline.parts.residual import PostNorm
 from seqline.parts.self_attention import CausalSelfAttention, KVCache, MultiHeadAttention
 from seqline.shapes import Bool, Float, Int, Tensor
@@ -35,7 +34,7 @@ class RecurrentDecoder(nn.Module):
         embedding: of target ids.
         bridge: the encoder's final states to the stack's first state.
         reader: how the memory is read.
-        stack: recurrent layers.
+        stack: a SequenceLayer, such as a Stack.
         readout: z_n to the head's input.
         head: to logits.
     """
@@ -45,7 +44,7 @@ class RecurrentDecoder(nn.Module):
         embedding: Embedding,
         bridge: nn.Module,
         reader: Reader,
-        stack: Stack,
+        stack: nn.Module,
         readout: nn.Module,
         head: VocabularyHead,
     ) -> None:

@@ -91,7 +91,9 @@ class Recurrent(nn.Module):
         """Map inputs and the state before them to outputs and the state after them."""
         if is_watched() or (mask is not None and not is_right_padded(mask)):
             return unroll(self.cell, x, state, mask)
-        return self.cell.fused(x, state, mask)
+        outputs, state = self.cell.fused(x, state, mask)
+        # The kernel's order in memory is [T B D]; dropout draws in memory order, and must draw what the loop would.
+        return outputs.contiguous(), state
 
 
 class Stack(nn.Module):

@@ -43,7 +43,7 @@ class MultiHeadAttention(nn.Module):
         return KeyValues(self.split(self.key(x)), self.split(self.value(x)), is_real)
 
     def attend(
-        self, x: Float[Tensor, "B T D"], pieces: Sequence[KeyValues], is_allowed: Bool[Tensor, "B 1 T S"]
+        self, x: Float[Tensor, "B T D"], pieces: Sequence[KeyValues], is_allowed: Bool[Tensor, "B 1 #T S"]
     ) -> Float[Tensor, "B T D"]:
         """Attend from x to the pieces, which together hold S entries; no piece is copied."""
         query = self.split(self.query(x)) * self.head_size**-0.5
