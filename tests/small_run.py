@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +98,23 @@ def quick_run(data: Path, out: Path, *more: str, **options: Any) -> Trained:
 def weights(folder: Path) -> bytes:
     """Return the bytes of a run's weights."""
     return (folder / "weights.safetensors").read_bytes()
+
+
+def without_times(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of a manifest without what the clock says."""
+    return {key: value for key, value in facts.items() if key != "training_seconds"}
+
+
+def logged(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines of metrics.jsonl without what the clock says."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    clock = ("seconds", "target_tokens_per_second")
+    return [{key: value for key, value in line.items() if key not in clock} for line in lines]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Return every file under a folder by its name there."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def make_reversing_run(folder: Path) -> ReversingRun:

@@ -80,25 +80,28 @@ def test_evaluating_takes_a_folder_or_a_translator(reversing_run: ReversingRun) 
     assert evaluate(translator, reversing_run.data, beam_size=1).beam_size == 1
 
 
-def test_of_a_folder_the_test_set_is_scored(reversing_run: ReversingRun, tmp_path: Path) -> None:
-    translator = Translator.load(reversing_run.folder)
-    assert read_scored(str(reversing_run.data), translator).pairs == letter_pairs(40, seed=3)
-    assert read_scored(str(reversing_run.data / "valid.tsv"), translator).pairs == letter_pairs(20, seed=2)
-    write_tsv(tmp_path / "train.tsv", letter_pairs(3, seed=1))
+KEYS = ("source", "target")
+
+
+def test_of_a_folder_the_test_set_is_scored(tmp_path: Path) -> None:
+    data = write_letters(tmp_path / "data")
+    assert read_scored(str(data), KEYS).pairs == letter_pairs(40, seed=3)
+    assert read_scored(str(data / "valid.tsv"), KEYS).pairs == letter_pairs(20, seed=2)
+    (data / "test.tsv").unlink()
     with pytest.raises(UserError, match="no test set in this folder"):
-        read_scored(str(tmp_path), translator)
+        read_scored(str(data), KEYS)
     with pytest.raises(UserError, match="no such file"):
-        read_scored(str(tmp_path / "none.tsv"), translator)
+        read_scored(str(data / "test.tsv"), KEYS)
 
 
-def test_the_keys_of_json_lines_are_the_runs_own(reversing_run: ReversingRun, tmp_path: Path) -> None:
+def test_json_lines_are_read_by_the_runs_own_keys(reversing_run: ReversingRun, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"fr": "a b", "en": "b a"}\n')
+    with pytest.raises(UserError, match=r"a\.jsonl:1"):
+        evaluate(reversing_run.folder, tmp_path / "a.jsonl")
     translator = Translator.load(reversing_run.folder)
     own = translator.data.model_copy(update={"keys": ("fr", "en")})
-    (tmp_path / "a.jsonl").write_text('{"fr": "a b", "en": "b a"}\n')
     keyed = Translator(translator.model, translator.tokenizers, own, translator.decoding)
-    assert read_scored(str(tmp_path / "a.jsonl"), keyed).pairs == [("a b", "b a", 1)]
-    with pytest.raises(UserError, match=r"a\.jsonl:1"):
-        read_scored(str(tmp_path / "a.jsonl"), translator)
+    assert [t.source for t in evaluate(keyed, tmp_path / "a.jsonl").translations] == ["a b"]
 
 
 def test_the_public_names_work_together(tmp_path: Path) -> None:

@@ -17,9 +17,11 @@ from seqline.budget import (
     LEAST_BATCH_TOKENS,
     LEAST_UPDATES,
     MOST_EPOCHS,
-    SHARE_FOR_UPDATES,
+    SHARE_HELD_BACK,
+    Speed,
     choose_size,
     measure_step,
+    measure_validation,
     with_batches,
     with_model,
     with_steps,
@@ -51,12 +53,19 @@ def num_batches(data: list[Example]) -> int:
     return len(plan_epoch(*lengths_of(data), BATCH_TOKENS["tiny"], 0, 0))
 
 
-def never(_: int) -> float:
+def never(*_: int) -> float:
     raise AssertionError("the speed is measured only where it matters")
 
 
-def steps(given: Config, data: list[Example], seconds: Any = never) -> Config:
-    return with_steps(with_batches(given, LUONG, "tiny"), given, "tiny", data, seconds)
+def steps(given: Config, data: list[Example], seconds: Any = never, validation: float | None = None) -> Config:
+    """Fix the steps on a machine that takes `seconds` an update and `validation` seconds, next to none, a validation."""
+    speed = Speed(seconds, never if seconds is never else lambda: validation or 1e-9)
+    return with_steps(with_batches(given, LUONG, "tiny"), given, "tiny", data, speed)
+
+
+def for_updates(minutes: float) -> float:
+    """Return the seconds of a time budget in which validations cost nothing."""
+    return minutes * 60 * (1 - SHARE_HELD_BACK)
 
 
 SOME = examples(500)
@@ -113,6 +122,7 @@ def test_without_a_time_budget_the_number_of_epochs_follows_the_size() -> None:
     data = examples(5000)
     assert 50 <= num_batches(data) <= 51  # 100 pairs of 9 tokens in a batch of 900
     training = steps(config(), data).training
+    assert training.max_steps is not None
     assert training.max_steps == num_batches(data) * EPOCHS["tiny"]
     assert training.warmup_steps == training.max_steps // 10
     assert training.validate_every == training.checkpoint_every == training.max_steps / 20
@@ -163,10 +173,11 @@ def test_a_time_budget_is_filled_with_steps_of_the_measured_speed() -> None:
         return 0.1
 
     training = steps(config(training__max_minutes=5.0), examples(5000), seconds).training
-    assert training.max_steps == int(300 * SHARE_FOR_UPDATES / 0.1)
+    assert training.max_steps == pytest.approx(for_updates(5.0) / 0.1, abs=1)
     assert training.batch_tokens == BATCH_TOKENS["tiny"]
     assert asked == [BATCH_TOKENS["tiny"]]
-    assert training.validate_every == training.max_steps // 10
+    assert training.max_steps is not None
+    assert training.validate_every == -(-training.max_steps // 10)
 
 
 def test_a_time_budget_does_not_wear_out_a_small_corpus() -> None:
@@ -193,14 +204,27 @@ def test_in_any_time_there_are_a_thousand_updates_or_the_smallest_batches(minute
     is_enough = training.max_steps >= LEAST_UPDATES - 1  # one less where floats round down
     assert is_enough or training.batch_tokens == LEAST_BATCH_TOKENS
     seconds = training.max_steps * training.batch_tokens * cost
-    assert training.max_steps == 1 or seconds <= minutes * 60 * SHARE_FOR_UPDATES * (1 + 1e-9)
+    assert training.max_steps == 1 or seconds <= for_updates(minutes) * (1 + 1e-9)
 
 
 def test_an_own_batch_size_does_not_shrink_for_the_time() -> None:
     own = config(training__max_minutes=1.0, training__batch_tokens=900)
     training = steps(own, examples(5000), lambda tokens: tokens * 1e-4).training
     assert training.batch_tokens == 900
-    assert training.max_steps == int(60 * SHARE_FOR_UPDATES / 0.09)
+    assert training.max_steps == pytest.approx(for_updates(1.0) / 0.09, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("validation", "num_validations", "left"), [(0.2, 10, 60 - 2.4 - 4), (1.0, 3, 60 - 2.4 - 6), (30.0, 2, 30.0)]
+)
+def test_validations_are_paid_out_of_the_time_and_rarer_where_they_are_dear(
+    validation: float, num_validations: int, left: float
+) -> None:
+    own = config(training__max_minutes=1.0, training__batch_tokens=900)
+    training = steps(own, examples(5000), lambda _: 0.03, validation).training
+    assert training.max_steps == pytest.approx(left / 0.03, abs=1)
+    assert training.max_steps is not None
+    assert training.validate_every == -(-training.max_steps // num_validations)
 
 
 def test_time_for_nothing_is_time_for_one_step() -> None:
@@ -227,6 +251,20 @@ def test_batches_that_shrink_for_the_time_still_hold_the_pairs() -> None:
     training = steps(config(training__max_minutes=1.0), data, seconds).training
     assert training.batch_tokens is not None
     assert training.batch_tokens >= 500
+
+
+def test_a_validation_is_measured_in_evaluation_mode() -> None:
+    model = make_model("luong-unfed-general").train()
+    seen: list[bool] = []
+
+    def validate(module: Any) -> Validation:
+        seen.append(module.training or torch.is_grad_enabled())
+        return Validation(0.0, {}, 0.0)
+
+    task = TrainingTask(never, never, never, validate)  # type: ignore[arg-type]
+    assert 0.0 < measure_validation(model, task) < 60.0
+    assert seen == [False]
+    assert model.training
 
 
 def test_measuring_changes_no_weight_and_meets_every_length(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,8 @@ from torch.nn import Module
 
 from seqline.budget import Speed, choose_size, measure_step, measure_validation, with_batches, with_model, with_steps
 from seqline.config import Config
-from seqline.data.batch import Batch, Example, collate
-from seqline.data.loader import plan_epoch, plan_in_order, too_long
-from seqline.data.text import PairSet, Tally
+from seqline.data.loader import too_long
 from seqline.errors import UserError
-from seqline.evaluation.text_metrics import bleu, chrf
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.prepare import Corpus, encode_pairs, lengths_of, read_corpus, train_tokenizers
 from seqline.run_folder import (
@@ -31,15 +28,11 @@ from seqline.run_folder import (
     start_run,
 )
 from seqline.training.callbacks import MetricsLog
-from seqline.training.loss import LossSum, evaluation_loss, smoothed_cross_entropy
-from seqline.training.progress import Validation
 from seqline.training.reports import Callback
 from seqline.training.task import TrainerSettings, TrainingResult, TrainingTask
 from seqline.training.trainer import train as run_trainer
 from seqline.training.weights import weights_of
-from seqline.translator import Translator
-
-VALIDATION_LENGTH_EXTRA = 10  # pieces over the longest reference, where a validation search stops
+from seqline.translation import translation_task
 
 Say = Callable[[str], None]
 
@@ -130,7 +123,9 @@ def _started(config: Config, folder: Path, say: Say) -> _Session:
     model = build_model(resolved, tokenizers.vocabulary).to(config.training.device)
 
     def trial(batch_tokens: int = 1) -> TrainingTask:
-        return _task(resolved.replace(**{"training.batch_tokens": batch_tokens}), tokenizers, pairs, examples, corpus)
+        return translation_task(
+            resolved.replace(**{"training.batch_tokens": batch_tokens}), tokenizers, pairs, examples, corpus
+        )
 
     speed = Speed(lambda tokens: measure_step(model, trial(tokens)), lambda: measure_validation(model, trial()))
     resolved = with_steps(resolved, config, size, examples, speed)
@@ -142,7 +137,7 @@ def _started(config: Config, folder: Path, say: Say) -> _Session:
         **{"training.threads": torch.get_num_threads()},
     )
     say(_model_line(resolved, model))
-    task = _task(resolved, tokenizers, pairs, examples, corpus)
+    task = translation_task(resolved, tokenizers, pairs, examples, corpus)
     start_run(folder, resolved, tokenizers)
     return _Session(resolved, tokenizers, model, task, corpus.fingerprint)
 
@@ -165,7 +160,7 @@ def _resumed(config: Config, folder: Path, say: Say) -> _Session:
     pairs, examples = encode_pairs(corpus.train, tokenizers, resolved.data.max_tokens, corpus.tally)
     torch.manual_seed(resolved.training.seed)
     model = build_model(resolved, tokenizers.vocabulary).to(resolved.training.device)
-    task = _task(resolved, tokenizers, pairs, examples, corpus)
+    task = translation_task(resolved, tokenizers, pairs, examples, corpus)
     return _Session(resolved, tokenizers, model, task, corpus.fingerprint)
 
 
@@ -189,54 +184,6 @@ def _read(config: Config, say: Say) -> Corpus:
     for note in corpus.notes:
         say(note)
     return corpus
-
-
-def _task(
-    config: Config, tokenizers: Tokenizers, pairs: PairSet, examples: list[Example], corpus: Corpus
-) -> TrainingTask:
-    source_lengths, target_lengths = lengths_of(examples)
-    training, device = config.training, torch.device(config.training.device)
-
-    def compute_loss(model: Module, batch: Batch, smoothing: float = training.label_smoothing) -> LossSum:
-        logits = model(batch.source, batch.source_is_real, batch.target_in)
-        return smoothed_cross_entropy(logits, batch.target_out, batch.target_is_real, smoothing)
-
-    return TrainingTask(
-        plan_epoch=lambda epoch: plan_epoch(
-            source_lengths, target_lengths, training.batch_tokens or 1, training.seed, epoch
-        ),
-        make_batch=lambda rows: collate(examples, rows).to(device),
-        compute_loss=compute_loss,
-        validate=_validator(config, tokenizers, corpus.valid, compute_loss),
-        describe_rows=lambda rows: f"lines {', '.join(str(pairs.pairs[r].line) for r in rows[:20])} of {pairs.name}",
-    )
-
-
-def _validator(
-    config: Config, tokenizers: Tokenizers, valid: PairSet, compute_loss: Callable[..., LossSum]
-) -> Callable[[Module], Validation]:
-    """Return what scores a model: teacher-forced loss, and greedy BLEU and chrF2, on the first validation sentences."""
-    some = PairSet(valid.name, valid.pairs[: config.training.validate_sentences])
-    some, examples = encode_pairs(some, tokenizers, config.data.max_tokens, Tally(len(some.pairs)))
-    device = torch.device(config.training.device)
-    longest = max(len(example.target) for example in examples) + 1 + VALIDATION_LENGTH_EXTRA
-    decoding = config.decoding.model_copy(update={"max_length_factor": 0.0, "max_length_extra": longest})
-    plans = plan_in_order([max(lengths) for lengths in zip(*lengths_of(examples), strict=True)], 4096)
-    sources, references = [p.source for p in some.pairs], [p.target for p in some.pairs]
-
-    def validate(model: Module) -> Validation:
-        batches = (collate(examples, rows).to(device) for rows in plans)
-        loss = evaluation_loss(model, batches, lambda m, batch: compute_loss(m, batch, 0.0))
-        translator = Translator(model, tokenizers, config.data, decoding)  # pyright: ignore[reportArgumentType]
-        outputs = [t.text for t in translator.translate(sources, beam_size=1)]
-        scores = {
-            "BLEU": bleu(outputs, references, tokenize="auto").value,
-            "chrF2": chrf(outputs, references).value,
-        }
-        # BLEU decides; where it is the same (0 at the start, 100 on a toy), the loss does.
-        return Validation(loss, scores, round(scores["BLEU"], 2) - min(loss, 9.0) * 1e-3)
-
-    return validate
 
 
 def _finish(session: _Session, folder: Path, result: TrainingResult) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,11 @@ def test_a_folder_that_exists_is_left_alone(tmp_path: Path) -> None:
 def test_the_default_folder_is_the_next_free_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from seqline.cli.demo import _free_folder
 
+    def few(start: int) -> Iterator[int]:
+        yield from range(start, 5)
+        pytest.fail("every number is tried, until no memory is left")
+
+    monkeypatch.setattr("seqline.cli.demo.count", few, raising=False)
     monkeypatch.chdir(tmp_path)
     assert _free_folder("demo") == Path("demo")
     Path("demo").mkdir()

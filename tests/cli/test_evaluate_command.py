@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +74,17 @@ def test_standard_input_is_data(seqline: Seqline, reversing_run: ReversingRun) -
     text = (reversing_run.data / "test.tsv").read_bytes()
     expected = seqline("evaluate", reversing_run.folder, reversing_run.data)
     assert seqline("evaluate", reversing_run.folder, "-", stdin=text) == expected
+
+
+def test_keys_are_the_runs_own_or_an_option(seqline: Seqline, reversing_run: ReversingRun, tmp_path: Path) -> None:
+    lines = [json.dumps({"fr": source, "en": target}) for source, target in reversing_run.test]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    expected = seqline("evaluate", reversing_run.folder, reversing_run.data).lines
+    assert seqline("evaluate", reversing_run.folder, tmp_path / "a.jsonl", "--keys", "fr,en").lines == expected
+    for keys in ("fr", "fr,fr", "fr,", "fr,en,de"):
+        code, out, err = seqline("evaluate", reversing_run.folder, tmp_path / "a.jsonl", "--keys", keys)
+        assert (code, out) == (2, b"")
+        assert err.startswith(f"error: --keys: expected two different names with a comma between them, got {keys!r}")
 
 
 def test_unknown_words_cut_outputs_and_warnings_are_said(

@@ -16,9 +16,8 @@ from ..small_run import ReversingRun, settings, weights, write_tsv
 from .conftest import Seqline
 
 ENVIRONMENT = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
-PAIRS = [
-    Pair(f"xin chào 😀 {word}", f"hello 😀 {word}", line) for line, word in enumerate("một hai ba bốn năm".split(), 1)
-]
+NUMBERS = ["một", "hai", "ba", "bốn", "năm"]
+PAIRS = [Pair(f"xin chào 😀 {word}", f"hello 😀 {word}", line) for line, word in enumerate(NUMBERS, 1)]
 
 
 def in_c_locale(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

@@ -58,7 +58,9 @@ BAD_TRAINING: list[tuple[str, dict[str, bytes], tuple[str, ...], tuple[str, ...]
 ]
 
 
-@pytest.mark.parametrize(("content", "arguments", "words"), [row[1:] for row in BAD_TRAINING], ids=[r[0] for r in BAD_TRAINING])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "arguments", "words"), [row[1:] for row in BAD_TRAINING], ids=[row[0] for row in BAD_TRAINING]
+)
 def test_training_is_refused(
     refused: Refused, tmp_path: Path, content: dict[str, bytes], arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
@@ -155,7 +157,7 @@ def test_commands_that_make_a_folder_refuse_one_that_exists(
         (("ok.txt", "--bogus"), ("--bogus",)),
         (("ok.txt", "ok.txt"), ("ok.txt",)),
     ],
-    ids=lambda value: " ".join(value),
+    ids=" ".join,
 )
 def test_a_translation_is_refused(
     refused: Refused, tmp_path: Path, reversing_run: ReversingRun, arguments: tuple[str, ...], words: tuple[str, ...]

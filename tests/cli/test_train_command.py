@@ -93,6 +93,14 @@ def test_the_form_of_the_data_does_not_matter(seqline: Seqline, data: Path, tmp_
         (tmp_path / f"{name}.tgt").write_text("".join(f"{pair.target}\r\n" for pair in pairs))
         records = [json.dumps({"source": pair.source, "target": pair.target}) for pair in pairs]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(records))
+    for name, pairs in (("train", train), ("valid", valid)):
+        records = [json.dumps({"fr": pair.source, "en": pair.target, "id": pair.line}) for pair in pairs]
+        (tmp_path / f"{name}-keyed.jsonl").write_text("\n".join(records))
+    keyed = [f"{tmp_path}/train-keyed.jsonl", "--keys", "fr,en", "--valid", f"{tmp_path}/valid-keyed.jsonl"]
+    ended = seqline("train", *keyed, "--out", tmp_path / "keyed", *with_settings())
+    assert ended.code == 0
+    assert weights(tmp_path / "keyed") == expected
+    assert load_run(tmp_path / "keyed").config.data.keys == ("fr", "en")
     forms = {
         "two": (f"{tmp_path}/train.src,{tmp_path}/train.tgt", f"{tmp_path}/valid.src,{tmp_path}/valid.tgt"),
         "json": (f"{tmp_path}/train.jsonl", f"{tmp_path}/valid.jsonl"),
