@@ -1,9 +1,10 @@
 """Train the recipes on one corpus for the same time, score them, and print the table of RESULTS.md.
 
     python benchmarks/ladder.py toy --out runs/toy
-    python benchmarks/ladder.py multi30k --data ../shared/data/multi30k --out runs/multi30k
+    python benchmarks/ladder.py multi30k --data MULTI30K --out runs/multi30k
 
-One thread a model, two models at a time. Each row is one `seqline train` and one `seqline evaluate`, printed as they run, so
+MULTI30K is a folder with train.de.gz, train.en.gz, val.de, val.en, test_2016_flickr.de and .en (task 1, raw text). One thread a
+model, two models at a time. Each row is one `seqline train` and one `seqline evaluate`, printed as they run, so
 that a row can be made again alone. A run that is in --out already is scored and not trained again.
 """
 
@@ -37,13 +38,13 @@ TASKS = {
         valid=None,
         tests={"test": "{folder}/test.tsv"},
         minutes=4,
-        common=("tokenizer.kind=word",),
+        common=("tokenizer.kind=word", "model.dropout=0.0"),
         rows={
             "encoder-decoder": (),
             "contextual": (),
             "bahdanau": (),
             "luong": DOT,
-            "transformer": ("training.learning_rate=0.004", "model.dropout=0.0"),
+            "transformer": (),
         },
     ),
     "multi30k": Task(

@@ -124,7 +124,7 @@ def test_without_a_time_budget_the_number_of_epochs_follows_the_size() -> None:
     training = steps(config(), data).training
     assert training.max_steps is not None
     assert training.max_steps == num_batches(data) * EPOCHS["tiny"]
-    assert training.warmup_steps == training.max_steps // 10
+    assert training.warmup_steps == min(400, training.max_steps // 5)
     assert training.validate_every == training.checkpoint_every == training.max_steps / 20
     assert training.batch_tokens == BATCH_TOKENS["tiny"]
 
@@ -148,8 +148,8 @@ def test_own_steps_and_rhythm_stand() -> None:
         training__max_steps=33, training__max_minutes=1.0, training__max_epochs=1, training__checkpoint_every=5
     )
     training = steps(own, examples(5000)).training
-    assert (training.max_steps, training.warmup_steps, training.checkpoint_every) == (33, 3, 5)
-    assert training.validate_every == 4
+    assert (training.max_steps, training.warmup_steps, training.checkpoint_every) == (33, 6, 5)
+    assert training.validate_every == 2
 
 
 def test_the_result_says_everything_and_does_not_change_when_it_is_asked_again() -> None:

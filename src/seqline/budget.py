@@ -101,7 +101,7 @@ def with_steps(config: Config, given: Config, size: SizeName, examples: list[Exa
         **{
             "training.batch_tokens": batch_tokens,
             "training.max_steps": steps,
-            "training.warmup_steps": min(400, steps // 10) if training.warmup_steps is None else training.warmup_steps,
+            "training.warmup_steps": min(400, steps // 5) if training.warmup_steps is None else training.warmup_steps,
             "training.validate_every": rhythm,
             "training.checkpoint_every": training.checkpoint_every or rhythm,
         }

@@ -49,7 +49,12 @@ def test_a_signal_between_steps_saves_and_a_resume_is_exact(
 
 def test_ctrl_c_from_outside(seqline: Seqline, tmp_path: Path) -> None:
     data, run = write_letters(tmp_path / "data"), tmp_path / "run"
-    more = ("training.max_steps=1000000", "training.validate_every=1000000", "training.checkpoint_every=1000000")
+    more = (
+        "training.max_steps=1000000",
+        "training.validate_every=1000000",
+        "training.checkpoint_every=1000000",
+        "training.warmup_steps=0",
+    )
     arguments = ["train", str(data), "--out", str(run), *(f"--set={s}" for s in settings(*more)), "--threads=1"]
     process = subprocess.Popen(
         [sys.executable, "-m", "seqline", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE

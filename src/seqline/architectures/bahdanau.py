@@ -68,5 +68,5 @@ RECIPE = Recipe(
     settings=BahdanauSettings,
     sizes=SIZES,
     build=build,
-    learning_rate={"tiny": 3e-3, "small": 2e-3, "base": 7e-4},
+    learning_rate={"tiny": 5e-3, "small": 2e-3, "base": 7e-4},
 )

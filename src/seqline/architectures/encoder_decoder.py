@@ -32,7 +32,7 @@ SIZES: dict[SizeName, dict[str, Any]] = {
     "small": {"embed_size": 256, "hidden_size": 256, "num_layers": 1, "dropout": 0.3},
     "base": {"embed_size": 512, "hidden_size": 512, "num_layers": 2, "dropout": 0.3},
 }
-LEARNING_RATE: dict[SizeName, float] = {"tiny": 3e-3, "small": 2e-3, "base": 7e-4}
+LEARNING_RATE: dict[SizeName, float] = {"tiny": 5e-3, "small": 2e-3, "base": 7e-4}
 
 
 class RecurrentSettings(Settings):

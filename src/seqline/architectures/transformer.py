@@ -67,5 +67,5 @@ RECIPE = Recipe(
     settings=TransformerSettings,
     sizes=SIZES,
     build=build,
-    learning_rate={"tiny": 2e-3, "small": 1e-3, "base": 7e-4},
+    learning_rate={"tiny": 3e-3, "small": 2e-3, "base": 7e-4},
 )
