@@ -32,6 +32,7 @@ class Task(NamedTuple):
 
 
 DOT = ("model.score=dot", "model.input_feeding=false")
+RNN = ("model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2")
 TASKS = {
     "toy": Task(
         train="{folder}",
@@ -44,7 +45,7 @@ TASKS = {
             "contextual": (),
             "bahdanau": (),
             "luong": DOT,
-            "transformer": (),
+            "transformer": ("training.batch_tokens=700",),
         },
     ),
     "multi30k": Task(
@@ -59,16 +60,17 @@ TASKS = {
             "training.validate_sentences=300",
         ),
         rows={
-            "bahdanau": ("model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2"),
-            "luong": (*DOT, "model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2"),
-            "encoder-decoder": ("model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2"),
-            "contextual": ("model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2"),
+            "bahdanau": (*RNN, "training.warmup_steps=185"),
+            "luong": (*DOT, *RNN, "training.warmup_steps=400"),
+            "encoder-decoder": (*RNN, "training.warmup_steps=382"),
+            "contextual": (*RNN, "training.warmup_steps=400"),
             "transformer": (
                 "model.embed_size=128",
                 "model.inner_size=256",
                 "model.num_layers=3",
                 "model.dropout=0.1",
                 "training.learning_rate=0.003",
+                "training.warmup_steps=275",
             ),
         },
     ),

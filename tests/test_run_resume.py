@@ -32,9 +32,12 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return quick_run(data, tmp_path_factory.mktemp("whole") / "run")
 
 
-def stop_after(steps: int, reason: str = "interrupted") -> Callable[[], str | None]:
-    """Return what asks for a stop before step `steps` + 1; it is asked once before every step."""
-    asked = itertools.count()
+ASKED_BEFORE_TRAINING = 3
+
+
+def stop_after(steps: int, reason: str = "interrupted", is_new: bool = True) -> Callable[[], str | None]:
+    """Return what asks for a stop before step `steps` + 1; it is asked once before every step, and before a new run begins."""
+    asked = itertools.count(-ASKED_BEFORE_TRAINING if is_new else 0)
     return lambda: reason if next(asked) >= steps else None
 
 
@@ -57,7 +60,7 @@ def test_a_stopped_and_resumed_run_is_the_run_that_never_stopped(
 def test_a_run_stopped_many_times_is_still_the_same(whole: Trained, data: Path, tmp_path: Path) -> None:
     quick_run(data, tmp_path / "run", should_stop=stop_after(1))
     for _ in range(3):
-        quick_run(data, tmp_path / "run", resume=True, should_stop=stop_after(3))
+        quick_run(data, tmp_path / "run", resume=True, should_stop=stop_after(3, is_new=False))
     quick_run(data, tmp_path / "run", resume=True)
     assert weights(tmp_path / "run") == weights(whole.folder)
     assert logged(tmp_path / "run") == logged(whole.folder)
@@ -72,7 +75,7 @@ def test_a_killed_run_is_taken_up_from_its_checkpoints(whole: Trained, data: Pat
             raise Killed
         return None
 
-    asked = itertools.count()
+    asked = itertools.count(-ASKED_BEFORE_TRAINING)
     with pytest.raises(Killed):
         quick_run(data, tmp_path / "run", should_stop=kill)
     with pytest.raises(UserError, match="not finished"):

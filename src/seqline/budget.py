@@ -20,8 +20,9 @@ from seqline.errors import UserError
 from seqline.prepare import lengths_of
 from seqline.sections import validate_section
 from seqline.training.loss import evaluating
-from seqline.training.optimizer import build_optimizer
+from seqline.training.optimizer import build_optimizer, clip_gradients
 from seqline.training.task import TrainingTask
+from seqline.training.weights import WeightAverage
 
 SMALL_FROM, BASE_FROM = 20_000, 500_000  # training pairs
 BATCH_TOKENS: dict[SizeName, int] = {"tiny": 900, "small": 1600, "base": 4096}
@@ -93,7 +94,9 @@ def with_steps(config: Config, given: Config, size: SizeName, examples: list[Exa
         num_validations, seconds = _split(training.max_minutes * 60, speed.seconds_a_validation())
         affordable = seconds / speed.seconds_a_step(batch_tokens)
         if affordable < LEAST_UPDATES and given.training.batch_tokens is None:
-            batch_tokens = max(LEAST_BATCH_TOKENS, int(batch_tokens * affordable / LEAST_UPDATES))
+            longest = max(map(max, zip(*lengths_of(examples), strict=True)))  # the clock leaves no pair out
+            least = min(batch_tokens, max(LEAST_BATCH_TOKENS, longest))
+            batch_tokens = max(least, int(batch_tokens * affordable / LEAST_UPDATES))
             affordable = seconds / speed.seconds_a_step(batch_tokens)
         steps = max(1, min(steps, int(affordable)))
     rhythm = training.validate_every or max(1, -(-steps // num_validations))
@@ -145,7 +148,7 @@ def measure_step(model: Module, task: TrainingTask) -> float:
     Batches are taken evenly from the first epoch, so that short and long sentences count as they occur.
     """
     twin = copy.deepcopy(model).train()
-    optimizer = build_optimizer(twin, 1e-5, 0.0)
+    optimizer, average = build_optimizer(twin, 1e-5, 0.0), WeightAverage(twin, 0.999)
     plan = task.plan_epoch(0)
     chosen = [plan[i * len(plan) // MEASURED_STEPS] for i in range(MEASURED_STEPS)]
     seconds: list[float] = []
@@ -153,8 +156,10 @@ def measure_step(model: Module, task: TrainingTask) -> float:
         began = time.monotonic()
         sums = task.compute_loss(twin, task.make_batch(rows))
         (sums.loss / max(1, sums.num_tokens)).backward()
+        clip_gradients(twin.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
+        average.update(len(seconds) + 1)
         seconds.append(time.monotonic() - began)
         if len(seconds) > 3 and sum(seconds) > MEASURED_SECONDS:
             break

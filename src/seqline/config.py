@@ -34,8 +34,11 @@ def _check_device(value: str) -> str:
 def _check_penalty(value: str) -> str:
     name, _, exponent = value.partition(":")
     is_plain = value in ("none", "average")
-    if not is_plain and not (name in ("power", "gnmt") and re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,9})?", exponent)):
-        raise ValueError(f"expected none, average, power:NUMBER or gnmt:NUMBER, got {show(value)}")
+    is_number = bool(re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,9})?", exponent))
+    if not is_plain and not (name in ("power", "gnmt") and is_number and float(exponent) <= 10):
+        raise ValueError(
+            f"expected none, average, power:NUMBER or gnmt:NUMBER with a number up to 10, got {show(value)}"
+        )
     return value
 
 
@@ -52,7 +55,7 @@ def _list_to_tuple(value: Any) -> Any:
 class DataConfig(Section):
     """Where the text is and how it is read. `max_tokens` counts pieces a side, the end token not counted.
 
-    A run records the SHA-256 of its training pairs as `fingerprint`, and not their path.
+    A run records the SHA-256 of its training and validation pairs as `fingerprint`, and not their path.
     """
 
     train: str = ""
@@ -152,12 +155,12 @@ class TrainingConfig(Section):
     warmup_steps: Annotated[int, Field(ge=0, le=10**12)] | None = None
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    clip_norm: Annotated[float, Field(gt=0)] = 1.0
+    clip_norm: Annotated[float, Field(ge=0)] = 1.0
     average_decay: Annotated[float, Field(ge=0, lt=1)] = 0.999
     validate_every: Count | None = None
     validate_sentences: Count = 200
     checkpoint_every: Count | None = None
-    patience: Count = 10
+    patience: Annotated[int, Field(ge=0, le=10**12)] = 10
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     device: Annotated[str, AfterValidator(_check_device)] = "cpu"
@@ -211,7 +214,7 @@ class Config(Section):
         Raises:
             UserError: an unknown key or a value that does not fit.
         """
-        values = self.model_dump()
+        values = self.model_dump(exclude_unset=True)  # so that a copy still knows what was given and what is a default
         for key, value in changes.items():
             assign(values, key, value.model_dump() if isinstance(value, BaseModel) else value)
         return _validated(values, lambda key: key)

@@ -18,6 +18,14 @@ class UserError(Exception):
         super().__init__(" ".join(f"{message}; {fix}".split()) if fix else " ".join(message.split()))
 
 
+class Stopped(Exception):
+    """A signal ended the work before there was anything to keep. reason: "interrupted" or "terminated"."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Name the nearest known name, or list them all when none is near. For the `fix` of a UserError."""
     names = sorted(known)

@@ -123,6 +123,22 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def refuse_taken(path: PathLike, fix: str = "name another folder or remove this one") -> None:
+    """Refuse, before any work, a folder that exists already or that could not be made.
+
+    Raises:
+        UserError: as `new_folder` would raise after the work.
+    """
+    with _writing(path):
+        if os.path.lexists(path):
+            raise UserError("exists already", where=str(path), fix=fix)
+        parent = _existing_parent(Path(path))
+        if not parent.is_dir():
+            raise UserError(f"cannot be made: {parent} is no folder", where=str(path), fix="choose another place")
+        if not os.access(parent, os.W_OK | os.X_OK) or len(os.fsencode(Path(path).name)) > 250:
+            raise UserError("cannot be made here", where=str(path), fix="choose another place or a shorter name")
+
+
 @contextmanager
 def new_folder(path: PathLike) -> Iterator[Path]:
     """Make a folder that is complete or absent: fill the yielded `path` + ".tmp"; on a clean exit it gets its name.

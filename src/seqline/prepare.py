@@ -9,6 +9,7 @@ from seqline import files
 from seqline.config import DataConfig, SideConfig, TokenizerConfig
 from seqline.data.batch import Example
 from seqline.data.text import (
+    Pair,
     PairSet,
     Tally,
     drop_blank,
@@ -25,7 +26,7 @@ from seqline.run_folder import Tokenizers
 class Corpus(NamedTuple):
     """Pairs to train on and to validate with, blank ones left out; `tally` counts those of the training set.
 
-    fingerprint: SHA-256 of the training pairs as read. notes: what a user should know.
+    fingerprint: SHA-256 of both sets. notes: what a user should know.
     """
 
     train: PairSet
@@ -43,7 +44,6 @@ def read_corpus(data: DataConfig, seed: int) -> Corpus:
     """
     sets = read_data(data.train, data.valid, data.keys)
     require_pairs(sets.train)
-    fingerprint = files.sha256("\n".join(f"{p.source}\t{p.target}" for p in sets.train.pairs).encode())
     tally = Tally(len(sets.train.pairs))
     train = drop_blank(_spaced(sets.train, data), tally)
     require_pairs(train)
@@ -55,7 +55,13 @@ def read_corpus(data: DataConfig, seed: int) -> Corpus:
         valid = drop_blank(_spaced(sets.valid, data), blank)
         notes = (f"validation: {blank}",) if blank.reasons else ()
     require_pairs(valid)
-    return Corpus(train, valid, tally, fingerprint, notes)
+    return Corpus(train, valid, tally, _fingerprint(train, valid), notes)
+
+
+def _fingerprint(*sets: PairSet) -> str:
+    """Return a SHA-256 that any change of a pair, of their order or of the division into sets changes."""
+    lines = (f"{pair.source}\t{pair.target}\n" for pairs in sets for pair in (*pairs.pairs, Pair("", "", 0)))
+    return files.sha256("".join(lines).encode())
 
 
 def _spaced(pairs: PairSet, data: DataConfig) -> PairSet:

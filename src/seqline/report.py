@@ -12,6 +12,7 @@ import torch
 from seqline.data.batch import collate
 from seqline.data.loader import plan_in_order
 from seqline.data.text import Pair, PairSet, Tally, drop_blank, normalize_whitespace, require_pairs
+from seqline.data.tokenizer import UNK
 from seqline.evaluation.text_checks import choose_tokenizer, text_warnings
 from seqline.evaluation.text_metrics import (
     LengthBucket,
@@ -34,7 +35,7 @@ class Likelihood:
     """How probable the references are, the true prefix given (teacher forcing), over every pair with both sides.
 
     nats_per_token: minus log p, per target piece, `</s>` included; `perplexity` is its exponential. Pieces depend on the
-    tokenizer; nats_per_character (of the raw references, line ends not counted) do not.
+    tokenizer; nats_per_character (of the references as they are scored, line ends not counted) do not.
     num_unknown: target words or characters outside the vocabulary, each scored as one `<unk>`.
     """
 
@@ -62,10 +63,16 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything but the translations as plain values."""
-        found = {name: value for name, value in asdict(self).items() if name not in ("translations", "scores")}
-        return {**found, "scores": [s._asdict() for s in self.scores],
-                "by_length": [{"label": b.label, **b._asdict()} for b in self.by_length],
-                "short_and_long": [b._asdict() for b in self.short_and_long]}  # fmt: skip
+        return {
+            "num_sentences": self.num_sentences,
+            "beam_size": self.beam_size,
+            "scores": [score._asdict() for score in self.scores],
+            "likelihood": asdict(self.likelihood),
+            "by_length": [{"label": bucket.label, **bucket._asdict()} for bucket in self.by_length],
+            "short_and_long": [bucket._asdict() for bucket in self.short_and_long],
+            "num_cut": self.num_cut,
+            "warnings": list(self.warnings),
+        }
 
 
 def evaluate(
@@ -142,5 +149,5 @@ def likelihood(translator: Translator, pairs: PairSet) -> Likelihood:
         nats_per_character=total / num_characters,
         num_tokens=num_tokens,
         num_characters=num_characters,
-        num_unknown=sum(e.target.count(1) for e in examples),
+        num_unknown=sum(e.target.count(UNK) for e in examples),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,23 +11,28 @@ from typing import Any
 import torch
 from torch.nn import Module
 
+from seqline import files
 from seqline.budget import Speed, choose_size, measure_step, measure_validation, with_batches, with_model, with_steps
 from seqline.config import Config
 from seqline.data.loader import too_long
-from seqline.errors import UserError
+from seqline.data.text import Tally
+from seqline.errors import Stopped, UserError
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.prepare import Corpus, encode_pairs, lengths_of, read_corpus, train_tokenizers
 from seqline.run_folder import (
     CHECKPOINTS,
+    MANIFEST,
     METRICS,
     Tokenizers,
     build_model,
     find_recipe,
     finish_run,
+    read_manifest,
     read_start,
     start_run,
 )
 from seqline.training.callbacks import MetricsLog
+from seqline.training.checkpoint import has_checkpoints
 from seqline.training.reports import Callback
 from seqline.training.task import TrainerSettings, TrainingResult, TrainingTask
 from seqline.training.trainer import train as run_trainer
@@ -78,9 +83,17 @@ def train(
 
     Raises:
         UserError: bad settings or data, an `out` that exists; found before anything is created.
+        Stopped: `should_stop` gave a reason before training began; nothing was created.
     """
     folder = Path(out)
-    session = _resumed(config, folder, say) if resume else _started(config, folder, say)
+    if config.training.threads is not None:
+        torch.set_num_threads(config.training.threads)
+
+    def check() -> None:
+        if reason := should_stop():
+            raise Stopped(reason)
+
+    session = _resumed(config, folder, say) if resume else _started(config, folder, say, check)
     training = session.config.training
     settings = TrainerSettings(
         max_steps=training.max_steps or 1,
@@ -95,30 +108,42 @@ def train(
         seed=training.seed,
         deadline_seconds=training.max_minutes * 60 if training.max_minutes else None,
     )
-    result = run_trainer(
-        session.model,
-        session.task,
-        settings,
-        checkpoints=folder / CHECKPOINTS,
-        resume_from=folder / CHECKPOINTS if resume else None,
-        callbacks=[MetricsLog(folder / METRICS), *callbacks],
-        should_stop=should_stop,
-    )
+    try:
+        result = run_trainer(
+            session.model,
+            session.task,
+            settings,
+            checkpoints=folder / CHECKPOINTS,
+            resume_from=folder / CHECKPOINTS if resume else None,
+            callbacks=[MetricsLog(folder / METRICS), *callbacks],
+            should_stop=should_stop,
+        )
+    except FloatingPointError as error:
+        what = "the weights are no longer finite, found at a validation; the checkpoints are from before"
+        raise UserError(what, where="training", fix="lower training.learning_rate") from error
     return Trained(folder, result, _finish(session, folder, result))
 
 
-def _started(config: Config, folder: Path, say: Say) -> _Session:
+def _started(config: Config, folder: Path, say: Say, check: Callable[[], None]) -> _Session:
     """Resolve everything, then create the run folder; a refusal creates nothing."""
     recipe = find_recipe(config.model.architecture)
     with_model(config, recipe, "tiny" if config.model.size == "auto" else config.model.size)  # refuse before reading
-    if os.path.lexists(folder):
-        raise UserError("exists already", where=str(folder), fix="name another --out, or go on with --resume")
+    files.refuse_taken(folder, fix="name another --out, or go on with --resume")
     corpus = _read(config, say)
+    if config.data.fingerprint not in ("", corpus.fingerprint):
+        what = f"the corpus has SHA-256 {corpus.fingerprint[:12]}..., not {config.data.fingerprint[:12]!r}"
+        raise UserError(what, where="data.fingerprint", fix="leave it out, or give the corpus it was taken from")
+    check()
     size = choose_size(config, len(corpus.train.pairs))
     resolved = with_batches(with_model(config, recipe, size), recipe, size)
     tokenizers = train_tokenizers(corpus.train, config.tokenizer)
+    check()
     say(_vocabulary_line(tokenizers))
     pairs, examples = encode_pairs(corpus.train, tokenizers, config.data.max_tokens, corpus.tally)
+    left_out = Tally(len(corpus.valid.pairs))
+    encode_pairs(corpus.valid, tokenizers, config.data.max_tokens, left_out)
+    if left_out.reasons:
+        say(f"validation: {left_out}")
     torch.manual_seed(config.training.seed)
     model = build_model(resolved, tokenizers.vocabulary).to(config.training.device)
 
@@ -138,6 +163,7 @@ def _started(config: Config, folder: Path, say: Say) -> _Session:
     )
     say(_model_line(resolved, model))
     task = translation_task(resolved, tokenizers, pairs, examples, corpus)
+    check()
     start_run(folder, resolved, tokenizers)
     return _Session(resolved, tokenizers, model, task, corpus.fingerprint)
 
@@ -146,6 +172,11 @@ def _resumed(config: Config, folder: Path, say: Say) -> _Session:
     """Take up a run with its own settings; only training.max_steps may be raised."""
     resolved, tokenizers = read_start(folder)
     _refuse_changes(config, resolved)
+    is_trained = (folder / MANIFEST).exists() and read_manifest(folder)["steps"] > 0
+    if is_trained and not has_checkpoints(folder / CHECKPOINTS):
+        raise UserError("is finished and its checkpoints are gone", where=str(folder), fix="start a new run elsewhere")
+    if config.training.threads is None and resolved.training.threads is not None:
+        torch.set_num_threads(resolved.training.threads)  # other threads, other sums: not the same run to the last bit
     if config.training.max_steps is not None:
         resolved = resolved.replace(**{"training.max_steps": config.training.max_steps})
     where_data_is = {"data.train": config.data.train, "data.valid": config.data.valid}
@@ -165,18 +196,24 @@ def _resumed(config: Config, folder: Path, say: Say) -> _Session:
 
 
 def _refuse_changes(asked: Config, resolved: Config) -> None:
-    """Refuse a resume that asks for other settings than the run has."""
-    default, given, own = Config().model_dump(), asked.model_dump(), resolved.model_dump()
-    free = {("training", "max_steps"), ("data", "train"), ("data", "valid")}
-    for section, values in given.items():
-        for key, value in values.items():
-            is_set = value != default[section].get(key)
-            if is_set and (section, key) not in free and value != own[section].get(key):
-                raise UserError(
-                    f"the run has {own[section].get(key)!r}, not {value!r}",
-                    where=f"{section}.{key}",
-                    fix="resume with the run's own settings (only training.max_steps may change), or start a new run",
-                )
+    """Refuse a resume that asks for other settings than the run has; a default that was not asked for is no wish."""
+    free = {"training.max_steps", "training.threads", "data.train", "data.valid"}
+    own = dict(_leaves(resolved.model_dump()))
+    for key, value in _leaves(asked.model_dump(exclude_unset=True)):
+        if key not in free and value not in (own.get(key), "auto"):
+            raise UserError(
+                f"the run has {own.get(key)!r}, not {value!r}",
+                where=key,
+                fix="resume with the run's own settings (only training.max_steps may change), or start a new run",
+            )
+
+
+def _leaves(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def _read(config: Config, say: Say) -> Corpus:

@@ -30,6 +30,8 @@ from seqline.sections import validate_section
 from seqline.shapes import Tensor
 
 FORMAT_VERSION = 1
+MOST_PARAMETERS = 4_000_000_000  # by the rough bound of the recipe; priced before anything is allocated
+MOST_MANIFEST_BYTES = 1 << 20
 CONFIG, WEIGHTS, MANIFEST = "config.toml", "weights.safetensors", "manifest.json"
 METRICS, CHECKPOINTS = "metrics.jsonl", "checkpoints"
 LIBRARIES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
@@ -83,7 +85,12 @@ def build_model(config: Config, vocabulary: Vocabulary, where: str = "model") ->
         UserError: an unknown architecture, or a setting its recipe does not take.
     """
     recipe = find_recipe(config.model.architecture, f"{where}.architecture")
-    return recipe.build(validate_section(recipe.settings, config.model.settings, where, ("size",)), vocabulary)
+    settings = validate_section(recipe.settings, config.model.settings, where, ("size",))
+    price = settings.parameters_at_most(vocabulary)
+    if price > MOST_PARAMETERS:
+        what = f"these sizes ask for up to {price:,} parameters, more than {MOST_PARAMETERS:,}"
+        raise UserError(what, where=where, fix="lower the widths or the number of layers")
+    return recipe.build(settings, vocabulary)
 
 
 def start_run(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
@@ -125,7 +132,7 @@ def finish_run(
         "files": {name: {"size": len(data), "sha256": files.sha256(data)} for name, data in content.items()},
         "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
     }
-    files.write_json(folder / MANIFEST, manifest)
+    files.write_json(folder / MANIFEST, {**manifest, "sha256": _digest(manifest)})
 
 
 def read_start(folder: Path) -> tuple[Config, Tokenizers]:
@@ -137,12 +144,8 @@ def read_start(folder: Path) -> tuple[Config, Tokenizers]:
     if not (folder / CONFIG).is_file():
         raise UserError(f"is not a run: it holds no {CONFIG}", where=str(folder), fix="name the folder given as --out")
     config = parse_toml(files.read_bytes(folder / CONFIG), str(folder / CONFIG))
-    names = ("shared",) if config.tokenizer.has_one_vocabulary else ("source", "target")
-    loaded = [
-        Tokenizer(files.read_bytes(folder / f"tokenizer/{name}.model"), where=str(folder / f"tokenizer/{name}.model"))
-        for name in names
-    ]
-    return config, Tokenizers(loaded[0], loaded[-1])
+    names = _tokenizer_files(config)
+    return config, _load_tokenizers(folder, {name: files.read_bytes(folder / name) for name in names})
 
 
 def load_run(folder: Path, device: str = "cpu") -> Run:
@@ -153,21 +156,36 @@ def load_run(folder: Path, device: str = "cpu") -> Run:
     """
     manifest = read_manifest(folder)
     content = {name: _verified(folder, name, entry) for name, entry in manifest["files"].items()}
-    config = parse_toml(content[CONFIG], str(folder / CONFIG))
-    tokenizer_names = ("shared",) if config.tokenizer.has_one_vocabulary else ("source", "target")
-    wanted = {CONFIG, WEIGHTS, *(f"tokenizer/{name}.model" for name in tokenizer_names)}
-    if set(content) != wanted:
+    missing = sorted({CONFIG, WEIGHTS} - set(content))
+    if missing:
         raise UserError(
-            f"the manifest lists {sorted(content)}, expected {sorted(wanted)}", where=str(folder / MANIFEST)
+            f"the manifest does not list {missing[0]}", where=str(folder / MANIFEST), fix="copy the run again"
         )
-    loaded = [
-        Tokenizer(content[f"tokenizer/{name}.model"], where=str(folder / f"tokenizer/{name}.model"))
-        for name in tokenizer_names
-    ]
-    tokenizers = Tokenizers(loaded[0], loaded[-1])
+    config = parse_toml(content[CONFIG], str(folder / CONFIG))
+    names = _tokenizer_files(config)
+    if set(content) != {CONFIG, WEIGHTS, *names}:
+        listed, expected = sorted(content), sorted({CONFIG, WEIGHTS, *names})
+        what = f"the manifest lists {', '.join(listed)}; the config needs {', '.join(expected)}"
+        raise UserError(what, where=str(folder / MANIFEST), fix="copy the run again")
+    tokenizers = _load_tokenizers(folder, {name: content[name] for name in names})
+    for side, loaded in (("source", tokenizers.source), ("target", tokenizers.target)):
+        wanted = getattr(config.tokenizer, f"{side}_side").kind
+        if loaded.kind != wanted:
+            what = f"the {side} tokenizer is of kind {loaded.kind}, the config says {wanted}"
+            raise UserError(what, where=str(folder / CONFIG), fix="copy the run again")
     model = build_model(config, tokenizers.vocabulary, f"{folder / CONFIG}: model")
     _fill(model, content[WEIGHTS], str(folder / WEIGHTS))
     return Run(folder, config, tokenizers, model.to(device).eval(), manifest)
+
+
+def _tokenizer_files(config: Config) -> list[str]:
+    sides = ("shared",) if config.tokenizer.has_one_vocabulary else ("source", "target")
+    return [f"tokenizer/{side}.model" for side in sides]
+
+
+def _load_tokenizers(folder: Path, models: Mapping[str, bytes]) -> Tokenizers:
+    loaded = [Tokenizer(model, where=str(folder / name)) for name, model in models.items()]
+    return Tokenizers(loaded[0], loaded[-1])
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -184,6 +202,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         what = "the run is not finished: it holds no weights yet" if unfinished else f"is not a run: no {MANIFEST}"
         fix = "go on with `seqline train ... --resume`" if unfinished else "name a folder that `seqline train` made"
         raise UserError(what, where=str(folder), fix=fix)
+    if path.is_symlink() or (path.is_file() and path.stat().st_size > MOST_MANIFEST_BYTES):
+        raise UserError("is not a manifest of seqline", where=str(path), fix="copy the run again")
     try:
         manifest = json.loads(files.read_bytes(path))
         format_version, entries = manifest["format_version"], manifest["files"]
@@ -194,6 +214,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
                 raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError("is not a manifest of seqline", where=str(path), fix="copy the run again") from error
+    if format_version == FORMAT_VERSION and manifest.pop("sha256", "") != _digest(manifest):
+        raise UserError("does not match its own hash", where=str(path), fix="copy the run again")
     if format_version != FORMAT_VERSION:
         raise UserError(
             f"the run has format version {format_version}, this seqline understands {FORMAT_VERSION}",
@@ -203,16 +225,23 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def _digest(manifest: Mapping[str, Any]) -> str:
+    return files.sha256(json.dumps(manifest, sort_keys=True, ensure_ascii=True).encode())
+
+
 def _verified(folder: Path, name: str, entry: Mapping[str, Any]) -> bytes:
     known = {CONFIG, WEIGHTS, *(f"tokenizer/{side}.model" for side in ("shared", "source", "target"))}
     if name not in known:
         raise UserError(f"the manifest lists an unknown file {name!r}", where=str(folder / MANIFEST))
-    data = files.read_bytes(folder / name)
+    path = folder / name
+    if path.is_symlink():
+        raise UserError("is a link", where=str(path), fix="a run holds its files itself: copy the run again")
+    if path.is_file() and path.stat().st_size != entry["size"]:  # before a byte is read: it may be of any size
+        came = f"{path.stat().st_size:,} bytes, {entry['size']:,} expected"
+        raise UserError(f"does not match the manifest ({came})", where=str(path), fix="copy the run again")
+    data = files.read_bytes(path)
     if files.sha256(data) != entry["sha256"]:
-        came = f"{len(data):,} bytes, {entry['size']:,} expected" if len(data) != entry["size"] else "other content"
-        raise UserError(
-            f"does not match its hash in the manifest ({came})", where=str(folder / name), fix="copy the run again"
-        )
+        raise UserError("does not match its hash in the manifest", where=str(path), fix="copy the run again")
     return data
 
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from seqline import files
 from seqline.data.text import read_pairs
 from seqline.data.toy import make_corpus, write_corpus
 from seqline.errors import UserError
@@ -57,16 +58,23 @@ def train_all(folder: Path, say: Say, steps: int | None = None, num_pairs: int =
     Raises:
         UserError: the folder exists, or a training failed; what failed is in the message.
     """
-    if os.path.lexists(folder):
-        raise UserError("exists already", where=str(folder), fix="name another --out")
+    files.refuse_taken(folder, fix="name another --out")
     write_corpus(make_corpus("fr-en", num_pairs, seed=1), folder / "data")
     say(f"{folder / 'data'}: {num_pairs:,} French-English pairs, made by seqline")
-    with ThreadPoolExecutor(max_workers=max(1, min(len(MODELS), os.cpu_count() or 1))) as pool:
-        for done in [pool.submit(_train_one, name, folder, steps, say) for name in SLOWEST_FIRST]:
+    children: list[subprocess.Popen[str]] = []
+    pool = ThreadPoolExecutor(max_workers=max(1, min(len(MODELS), os.cpu_count() or 1)))
+    try:
+        for done in [pool.submit(_train_one, name, folder, steps, say, children) for name in SLOWEST_FIRST]:
             done.result()
+    except BaseException:  # a signal or a failure ends the other trainings too
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in children:
+            child.terminate()
+        raise
+    pool.shutdown()
 
 
-def _train_one(name: str, folder: Path, max_steps: int | None, say: Say) -> None:
+def _train_one(name: str, folder: Path, max_steps: int | None, say: Say, children: list[subprocess.Popen[str]]) -> None:
     steps, own = MODELS[name]
     steps = min(steps, max_steps or steps)
     settings = [*COMMON, *own, f"training.max_steps={steps}", f"training.validate_every={max(1, steps // 4)}"]
@@ -76,6 +84,7 @@ def _train_one(name: str, folder: Path, max_steps: int | None, say: Say) -> None
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True, encoding="utf-8"
     )
+    children.append(process)
     lines: list[str] = []
 
     def listen() -> None:
@@ -87,6 +96,8 @@ def _train_one(name: str, folder: Path, max_steps: int | None, say: Say) -> None
     listener.start()
     code = process.wait()
     listener.join()
+    if process.stderr:
+        process.stderr.close()
     if code:
         raise UserError(f"training {name} ended with exit status {code}", fix=lines[-1] if lines else "no message")
 

@@ -13,7 +13,7 @@ from seqline.config import DataConfig, DecodingConfig
 from seqline.data.batch import source_batch
 from seqline.data.loader import plan_in_order
 from seqline.data.text import normalize_whitespace
-from seqline.data.tokenizer import BOS, EOS, PAD
+from seqline.data.tokenizer import BOS, EOS, PAD, UNK
 from seqline.decoding import Hypothesis, Rule, beam, forbid, greedy, min_length, parse_penalty, whole_utf8
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.run_folder import Run, Tokenizers, load_run
@@ -67,8 +67,11 @@ class Translator:
         self.model, self.tokenizers, self.data, self.decoding = model, tokenizers, data, decoding
         self.run: Run | None = None
         target = tokenizers.target
-        self._rules: list[Rule] = [forbid((PAD, BOS)), min_length(decoding.min_length, EOS)]
-        if any(value >= 0 for value in target.byte_values):
+        has_bytes = any(value >= 0 for value in target.byte_values)
+        # Bytes spell what the vocabulary lacks, so that <unk> is no output; without them it is one, and counted.
+        never = (PAD, UNK, BOS) if has_bytes else (PAD, BOS)
+        self._rules: list[Rule] = [forbid(never), min_length(decoding.min_length, EOS)]
+        if has_bytes:
             self._rules.append(whole_utf8(target.byte_values))
 
     @classmethod

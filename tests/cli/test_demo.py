@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,6 +54,22 @@ def test_the_default_folder_is_the_next_free_one(tmp_path: Path, monkeypatch: py
     Path("demo").mkdir()
     Path("demo-2").symlink_to("nowhere")
     assert _free_folder("demo") == Path("demo-3")
+
+
+def test_after_a_failure_no_other_training_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    def train_one(name: str, *_: object) -> None:
+        begun.append(name)
+        if len(begun) == 1:
+            raise UserError("training failed", where=name)
+        time.sleep(0.5)
+
+    monkeypatch.setattr(tour, "_train_one", train_one)
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    with pytest.raises(UserError, match="training failed"):
+        train_all(tmp_path / "demo", lambda _: None, steps=1, num_pairs=20)
+    assert len(begun) < len(tour.MODELS)
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +124,7 @@ def test_the_command_tells_the_whole_tour(
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_training_that_fails_ends_the_tour_with_its_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tour, "MODELS", {"luonk": []})
+    monkeypatch.setattr(tour, "MODELS", {"luonk": (1, [])})
+    monkeypatch.setattr(tour, "SLOWEST_FIRST", ("luonk",))
     with pytest.raises(UserError, match=r"training luonk ended with exit status 2; error: .*did you mean 'luong'"):
         train_all(tmp_path / "demo", lambda _: None, steps=1, num_pairs=20)

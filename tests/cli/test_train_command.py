@@ -199,7 +199,8 @@ def test_info_for_machines(seqline: Seqline, reversing_run: ReversingRun) -> Non
 
 
 def test_info_of_a_run_that_was_never_validated(seqline: Seqline, data: Path, tmp_path: Path) -> None:
-    quick_run(data, tmp_path / "run", should_stop=lambda: "interrupted")
+    answers = iter([None, None, None])  # asked three times before training begins
+    quick_run(data, tmp_path / "run", should_stop=lambda: next(answers, "interrupted"))
     for option in ((), ("--json",)):
         assert seqline("info", tmp_path / "run", *option).code == 0
     assert load_run(tmp_path / "run").manifest["weights"] == "last, at step 0"

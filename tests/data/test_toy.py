@@ -357,6 +357,7 @@ def test_wrong_arguments_are_user_errors():
 
 def test_written_files_hold_the_corpus(tmp_path: Path):
     made = make_corpus("zh-en", 40, seed=9)
+    tmp_path = tmp_path / "toy"
     write_corpus(made, tmp_path)
     splits = {"train": made.train, "valid": made.valid, "test": made.test, "pronouns": made.pronoun_test}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alignments", *sorted(f"{name}.tsv" for name in splits)]

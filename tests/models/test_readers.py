@@ -27,8 +27,8 @@ def make_encoded() -> Encoded:
 def make_readers() -> dict[str, Reader]:
     return {
         "never": NeverReads(),
-        "final": ReadsSummary(WIDTH, "final"),
-        "mean": ReadsSummary(WIDTH, "mean"),
+        "final": ReadsSummary(WIDTH, final_output),
+        "mean": ReadsSummary(WIDTH, mean_output),
         "after the cell": ReadsAfterCell(Attention(DotScore()), WIDTH),
     }
 
@@ -73,7 +73,7 @@ def test_a_reader_widens_by_what_it_says(kind: str) -> None:
 
 
 def test_a_summary_is_the_same_at_every_step() -> None:
-    reader, encoded = ReadsSummary(WIDTH, "mean"), make_encoded()
+    reader, encoded = ReadsSummary(WIDTH, mean_output), make_encoded()
     read = reader.before(torch.zeros(3, 4, 2, dtype=torch.float64), reader.prepare(encoded))[..., 2:]
     for step in range(4):
         assert torch.equal(read[:, step], mean_output(encoded))

@@ -9,8 +9,9 @@
 
 Symbols: s decoder state, h annotation, e score (`AdditiveScore`), a weight, c context, f a GRU.
 Source: Bahdanau et al. 2015 (1409.0473), equations 4 to 7 and section A.2.
-Differs: the GRU's reset gate acts after the matrix product (as in torch); the output reads s_i, as the paper's equation 4
-    says, where its appendix prints s_{i-1}; head and target embedding are tied, so maxout returns the embedding's width.
+Differs: the GRU's reset gate acts after the matrix product and its update gate keeps the old state (both as in torch); the output
+    reads s_i, as the paper's equation 4 says, where its appendix prints s_{i-1}; head and target embedding are tied, so maxout
+    returns the embedding's width.
 """
 
 from __future__ import annotations

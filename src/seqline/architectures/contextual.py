@@ -18,7 +18,9 @@ from typing import Literal
 from seqline.architectures.encoder_decoder import LEARNING_RATE, SIZES, RecurrentSettings, assemble
 from seqline.architectures.recipe import Recipe, Vocabulary
 from seqline.models.encoder_decoder import EncoderDecoder
-from seqline.models.readers import ReadsSummary
+from seqline.models.readers import ReadsSummary, final_output, mean_output
+
+SUMMARIES = {"final": final_output, "mean": mean_output}
 
 
 class ContextualSettings(RecurrentSettings):
@@ -29,7 +31,7 @@ class ContextualSettings(RecurrentSettings):
 
 def build(settings: ContextualSettings, vocab: Vocabulary) -> EncoderDecoder:
     """Build the recipe."""
-    return assemble(settings, vocab, ReadsSummary(settings.hidden_size, settings.summary))
+    return assemble(settings, vocab, ReadsSummary(settings.hidden_size, SUMMARIES[settings.summary]))
 
 
 RECIPE = Recipe(

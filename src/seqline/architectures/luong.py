@@ -9,9 +9,10 @@
 
 Symbols: h_s the encoder's top outputs, both keys and values; h_n the query; z~_n the paper's attentional vector.
 Source: Luong et al. 2015 (1508.04025), equations 5 to 8 (global attention) and section 3.3 (input feeding).
-Differs: the paper writes z as [c; h], has an LSTM of four layers and reverses the source; here `cell` and depth are settings,
-    the source is unreversed, and head and target embedding are tied. Input feeding is on by default, as in the paper; off, a
-    whole target runs in one fused call, and the recipe is `encoder-decoder` but for the reading of the memory.
+Differs: z~ has the width of the embedding and a bias; the paper writes z as [c; h], has an LSTM of four layers and reverses the
+    source; here `cell` and depth are settings, the source is unreversed, and head and target embedding are tied. Input feeding is
+    on by default, as in the paper; off, a whole target runs in one fused call, and the recipe is `encoder-decoder` but for the
+    reading of the memory.
 """
 
 from __future__ import annotations

@@ -32,6 +32,12 @@ class Settings(Section):
     embed_size: int = Width
     dropout: float = Share
 
+    def parameters_at_most(self, vocab: Vocabulary) -> int:
+        """Return a rough upper bound of the number of parameters: 16 square matrices of the widest a layer and side."""
+        values = self.model_dump()
+        widest = max(value for name, value in values.items() if name.endswith("_size") and value)
+        return 32 * widest**2 * values.get("num_layers", 1) + 2 * widest * (vocab.source_size + vocab.target_size)
+
     def embeddings(self, vocab: Vocabulary, is_scaled: bool = False) -> tuple[Embedding, Embedding]:
         """Return the source's and the target's table, one and the same where the vocabulary is shared."""
         target = Embedding(vocab.target_size, self.embed_size, self.dropout, is_scaled)

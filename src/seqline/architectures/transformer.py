@@ -9,7 +9,8 @@
 
 Symbols: D width (`embed_size`), H `num_heads`, E = D / H, FFN `FeedForward`, memory the encoder's output.
 Source: Vaswani et al. 2017 (1706.03762), sections 3 and 5.4.
-Differs: the head has a bias; source and target share one table only where the tokenizer is shared.
+Differs: the head and the projections of queries, keys, values and outputs have biases; dropout acts inside the feed-forward map
+    too; source and target share one table only where the tokenizer is shared; the learning rate falls by a cosine.
 """
 
 from __future__ import annotations

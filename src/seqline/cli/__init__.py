@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from types import FrameType
 
 import typer
 
 from seqline.cli import data, demo, evaluate, info, train, translate
-from seqline.errors import UserError
+from seqline.errors import Stopped, UserError
+
+MOST_SHOWN = 1000  # characters of an error line
 
 app = typer.Typer(
     name="seqline",
@@ -55,30 +58,45 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: list[str], is_debug: bool) -> int:
     try:
         code = app(arguments, standalone_mode=False)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, typer.Abort):
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BaseException as error:
+        if is_debug and isinstance(error, Exception):
+            traceback.print_exc()
+        return _status(error)
+    if code == 130 and arguments[:1] != ["train"]:  # typer turned Ctrl-C into its exit status; train says so itself
         _complain("interrupted")
-        return 130
-    except _Terminated:
-        _complain("terminated")
-        return 143
-    except BrokenPipeError:
-        # The reader (head, less) has gone; what Python would still flush at exit must go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (UserError, typer.TyperException) as error:
-        if is_debug:
-            raise
-        line = _one_line(error)
-        # A command without its arguments is answered with its help, which is no error line.
-        _complain(_message(error) if line.startswith("Usage:") else f"error: {line}")
-        return 2
-    except Exception as error:
-        if is_debug:
-            raise
-        _complain(f"internal error: {type(error).__name__}: {' '.join(str(error).split())}; --debug shows where")
-        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _status(error: BaseException) -> int:
+    """Say in one line what ended the command, and return its exit status."""
+    match error:
+        case KeyboardInterrupt() | typer.Abort():
+            _complain("interrupted")
+            return 130
+        case _Terminated():
+            _complain("terminated")
+            return 143
+        case Stopped():
+            _complain(error.reason)
+            return 143 if error.reason == "terminated" else 130
+        case BrokenPipeError():
+            # The reader (head, less) has gone; what Python would still flush at exit must go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 0
+        case UserError() | typer.TyperException():
+            # A command without its arguments is answered with its help, which is no error line.
+            line = _one_line(error)
+            _complain(_message(error) if line.startswith("Usage:") else f"error: {line}")
+            return 2
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            _complain(f"error: {_printable(where)}{error.strerror or error}; choose another place or make room")
+            return 2
+        case _:
+            _complain(f"internal error: {type(error).__name__}: {_printable(str(error))}; --debug shows where")
+            return 1
 
 
 def _message(error: Exception) -> str:
@@ -86,7 +104,14 @@ def _message(error: Exception) -> str:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(_message(error).split())
+    return _printable(_message(error))
+
+
+def _printable(text: str) -> str:
+    """Escape what would move a terminal's cursor or colour it; a name of thousands of letters is cut."""
+    text = " ".join(text.split())
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+    return shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]}..."
 
 
 def _complain(line: str) -> None:

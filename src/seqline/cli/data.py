@@ -21,7 +21,7 @@ def _group() -> None:
 def toy(
     out: Annotated[Path, typer.Option(help="Folder to make.")],
     pair: Annotated[str, typer.Option(help="fr-en, en-fr, en-es or zh-en.")] = "fr-en",
-    size: Annotated[int, typer.Option(min=10, help="Training pairs.")] = 12_000,
+    size: Annotated[int, typer.Option(min=20, help="Training pairs.")] = 12_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed; the same one gives the same files.")] = 1,
     as_json: Json = False,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,9 +24,11 @@ def demo(
 ) -> None:
     """Train four models on a built-in language pair, compare them, look inside one, and try your own sentence."""
     from seqline import tour
+    from seqline.files import refuse_taken
     from seqline.visualize.timeline import as_table, timeline
 
     folder = out or _free_folder("seqline-demo")
+    refuse_taken(folder, fix="name another --out")
     say("Four models learn the same French-English toy pair; a minute or two each, two at a time on two cores.")
     tour.train_all(folder, say)
     say("translating 500 test sentences with each model")
@@ -63,7 +65,8 @@ def demo(
 
 
 def _free_folder(name: str) -> Path:
-    return next(Path(path) for path in (name, *(f"{name}-{n}" for n in count(2))) if not os.path.lexists(path))
+    names = chain([name], (f"{name}-{n}" for n in count(2)))
+    return next(Path(path) for path in names if not os.path.lexists(path))
 
 
 def _prompt(translators: dict[str, Translator]) -> None:

@@ -11,7 +11,7 @@ import typer
 from seqline.errors import UserError
 
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:N, mps.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; all cores when not given.")]
+Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="CPU threads; all cores when not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Beam = Annotated[
     int | None, typer.Option("--beam", min=1, max=1024, help="Beam size; 1 is greedy. Default: the run's, 5.")
@@ -39,6 +39,8 @@ def prepare_torch(device: str, threads: int | None) -> str:
     if threads is not None:
         torch.set_num_threads(threads)
     try:
+        if torch.device(device).type not in ("cpu", "cuda", "mps", "xpu"):
+            raise RuntimeError("not a device that holds numbers")
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -58,6 +60,8 @@ def print_json(value: Any) -> None:
 
 def write_lines(lines: list[str]) -> None:
     r"""Write lines to stdout as UTF-8 with `\n`, whatever the locale."""
+    if sys.stdout is None:  # closed by the caller (>&-)
+        raise UserError("is closed", where="standard output", fix="give the results somewhere to go")
     sys.stdout.flush()
-    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()

@@ -68,6 +68,10 @@ def _config(data: str, arch: str | None, valid: str | None, settings: list[str],
 
     is_config = data.endswith(".toml")
     config = load_config(data if is_config else None, settings)
+    if not is_config and config.data.train:
+        raise UserError("the corpus is named twice", where="--set data.train", fix="give it as DATA alone")
+    if arch is not None and any(setting.startswith("model.architecture=") for setting in settings):
+        raise UserError("the architecture is named twice", where="--set model.architecture", fix="use --arch alone")
     changes = {OVERRIDES[name]: value for name, value in given.items() if value is not None}
     if not is_config:
         changes["data.train"] = data
@@ -77,7 +81,14 @@ def _config(data: str, arch: str | None, valid: str | None, settings: list[str],
         changes["model.architecture"] = arch
     if is_config and not config.data.train:
         raise UserError("names no data", where=f"{data}: data.train", fix="set data.train in the [data] section")
-    return config.replace(**changes)
+    config = config.replace(**changes)
+    if is_config and config.model.architecture:
+        from seqline.budget import with_model
+        from seqline.run_folder import find_recipe
+
+        size = "tiny" if config.model.size == "auto" else config.model.size
+        with_model(config, find_recipe(config.model.architecture), size, where=f"{data}: model")
+    return config
 
 
 def _summary(folder: Path, facts: dict) -> list[str]:

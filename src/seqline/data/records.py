@@ -44,6 +44,10 @@ def _text(record: dict[str, Any], key: str, where: str) -> str:
     value = record[key]
     if not isinstance(value, str):
         raise UserError(f"expected text under {key!r}, got {_kind(value)}", where=where, fix="put it in quotes")
+    if "\n" in value:
+        raise UserError(
+            f"line end under {key!r}", where=where, fix="one line is one sentence: put a space in its place"
+        )
     if "\0" in value:
         raise UserError(f"NUL character under {key!r}", where=where, fix="remove it")
     try:

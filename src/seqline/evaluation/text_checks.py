@@ -24,14 +24,16 @@ _HAN_LETTER = re.compile(f"[{_HAN}]")
 _NUM_LINES_NAMED = 5
 
 
-def refuse_subword_marks(hypotheses: Sequence[str]) -> None:
+def refuse_subword_marks(hypotheses: Sequence[str], references: Sequence[str] = ()) -> None:
     """Refuse output whose pieces were not joined: BLEU of subwords is another number, often several points higher.
+
+    Where the references carry such marks themselves they are part of the text, and nothing is refused.
 
     Raises:
         UserError: A hypothesis holds `@@` at a word's end or U+2581; names the lines and the mark.
     """
     marked = _marked_lines(hypotheses)
-    if marked:
+    if marked and not _marked_lines(references):
         marks = " and ".join(f"{mark!r}" for mark in sorted(set(marked.values())))
         raise UserError(
             f"{_name_lines(list(marked))} still {'carries' if len(marked) == 1 else 'carry'} the subword mark {marks}",

@@ -70,7 +70,7 @@ def bleu(
     *Source*: Papineni et al. 2002; smoothing "exp" as in Post 2018.
     """
     _check_lines(hypotheses, references)
-    refuse_subword_marks(hypotheses)
+    refuse_subword_marks(hypotheses, references)
     metric = _bleu_metric(references, lowercase, tokenize)
     score = metric.corpus_score(hypotheses, [references])
     return Score(score.name, score.score, str(metric.get_signature()))
@@ -93,7 +93,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: boo
     *Source*: Popović 2015, with beta = 2.
     """
     _check_lines(hypotheses, references)
-    refuse_subword_marks(hypotheses)
+    refuse_subword_marks(hypotheses, references)
     metric = CHRF(lowercase=lowercase)
     score = metric.corpus_score(hypotheses, [references])
     return Score(score.name, score.score, str(metric.get_signature()))
@@ -180,7 +180,7 @@ def _score_ranges(
             f"{len(sources):,} sources and {len(hypotheses):,} hypotheses",
             fix="give one line a source to each, in the same order",
         )
-    refuse_subword_marks(hypotheses)
+    refuse_subword_marks(hypotheses, references)
     metric = _bleu_metric(references, lowercase, tokenize)
     lengths, unit = source_lengths(sources)
     buckets = []

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import torch
 
 from seqline.data.batch import Example, collate, source_batch
+from seqline.data.tokenizer import BOS, EOS
 from seqline.decoding import AVERAGE, NONE, Hypothesis, beam, forbid, greedy
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.shapes import Tensor
 from seqline.state import map_tensors, select
 
-BOS, EOS = 2, 3
 NEVER_GENERATED = (0, 1, 2)
 
 
@@ -176,9 +176,8 @@ def exhaustive_law(subject: Subject) -> Finding:
         for row, hypotheses in enumerate(found):
             one = torch.tensor([row])
             source, is_real = batch.source[one], batch.source_is_real[one]
-            scored = [
-                (penalty.score(score_ids(subject.model, source, is_real, ids), len(ids)), ids) for ids in sequences
-            ]
+            totals = _score_together(subject.model, source, is_real, sequences)
+            scored = [(penalty.score(total, len(ids)), ids) for total, ids in zip(totals, sequences, strict=True)]
             expected = sorted(scored, reverse=True)
             same = {h.ids for h in hypotheses} == set(sequences) and len(hypotheses) == len(sequences)
             apart = max(abs(h.score - score) for h, (score, _) in zip(hypotheses, expected, strict=False))
@@ -202,6 +201,21 @@ def score_ids(model: EncoderDecoder, source: Tensor, is_real: Tensor, ids: Seque
     target = torch.tensor([ids], device=source.device)
     target_in = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1)
     return float(model(source, is_real, target_in).log_softmax(-1).gather(2, target[..., None]).sum())
+
+
+def _score_together(
+    model: EncoderDecoder, source: Tensor, is_real: Tensor, sequences: Sequence[tuple[int, ...]]
+) -> list[float]:
+    """Return `score_ids` of many sequences of one source, those of one length in one call."""
+    totals: dict[tuple[int, ...], float] = {}
+    for length in {len(ids) for ids in sequences}:
+        same = [ids for ids in sequences if len(ids) == length]
+        target = torch.tensor(same)
+        target_in = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1)
+        logits = model(source.expand(len(same), -1), is_real.expand(len(same), -1), target_in)
+        of_ids = logits.log_softmax(-1).gather(2, target[..., None]).sum((1, 2))
+        totals |= dict(zip(same, of_ids.tolist(), strict=True))
+    return [totals[ids] for ids in sequences]
 
 
 def _prepared(subject: Subject) -> tuple[Any, Any, Any]:

@@ -7,6 +7,7 @@ The two decoders whose reading feeds back into the cell are in models/attentive_
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -49,13 +50,12 @@ class ReadsSummary(Reader):
 
     Args:
         source_size: width of the encoder's outputs.
-        summary: "final", the last real output, or "mean", the mean of the real outputs.
+        summary: encoded source to one vector a row, such as `final_output` or `mean_output`.
     """
 
-    def __init__(self, source_size: int, summary: str) -> None:
+    def __init__(self, source_size: int, summary: Callable[[Encoded], Tensor]) -> None:
         super().__init__()
-        self.input_growth = source_size
-        self.summary = final_output if summary == "final" else mean_output
+        self.input_growth, self.summary = source_size, summary
 
     def prepare(self, encoded: Encoded) -> Float[Tensor, "B D"]:
         return self.summary(encoded)

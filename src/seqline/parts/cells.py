@@ -86,7 +86,8 @@ class _HiddenOnly(Cell):
 class SimpleCell(_HiddenOnly):
     """h_t = tanh(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh).
 
-    Source: Elman 1990, "Finding structure in time"; two biases as in torch.nn.RNN.
+    Source: Elman 1990, "Finding structure in time".
+    Differs: tanh where the paper has the logistic function; two biases, as in torch.nn.RNN.
     """
 
     num_gates = 1

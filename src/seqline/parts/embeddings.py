@@ -9,14 +9,14 @@ from seqline.watch import show
 
 
 class Embedding(nn.Module):
-    """x = scale * E[id], then dropout.
+    """x = scale * E[id]; `dropout` is for the model to apply, after positions are added.
 
     Args:
         vocab_size: rows of the table.
         embed_size: width.
         dropout: share of values set to zero in training.
-        is_scaled: multiply by sqrt(width) (Vaswani et al. 2017, section 3.4); the table is drawn from N(0, 1/width) then,
-            so that values have order 1 either way and a head tied to the table starts with small logits.
+        is_scaled: multiply by sqrt(width) (Vaswani et al. 2017, section 3.4); the table is drawn from N(0, 1/width),
+            so that a head tied to it starts with small logits and scaled values have order 1.
     """
 
     def __init__(self, vocab_size: int, embed_size: int, dropout: float, is_scaled: bool = False) -> None:

@@ -16,7 +16,7 @@ from seqline.data.toy.meanings import Clause, Meaning, Phrase, Place, Segment
 from seqline.data.toy.profiles import PROFILES, Profile
 from seqline.data.toy.twins import CASES, EDIBLES, HOLDERS, IDIOM_ABOUT, is_held_out
 from seqline.errors import UserError, did_you_mean
-from seqline.files import write_text
+from seqline.files import new_folder, write_text
 
 PAIRS = ("fr-en", "en-fr", "en-es", "zh-en")
 MIN_SIZE, MAX_SIZE = 20, 200_000
@@ -251,17 +251,26 @@ def write_corpus(corpus: ToyCorpus, folder: str | Path) -> None:
 
     Args:
         corpus: what `make_corpus` returned.
-        folder: an existing folder. It gets train.tsv, valid.tsv, test.tsv and pronouns.tsv; and in `alignments/`, for
-            each of them, a `.pharaoh` file (one line a pair, `i-j` from source to target, counted from 0) and an
+        folder: a folder to make, complete or absent. It gets train.tsv, valid.tsv, test.tsv and pronouns.tsv; and in
+            `alignments/`, for each, a `.pharaoh` file (one line a pair, `i-j` from source to target, counted from 0) and an
             `.antecedents` file (line counted from 1, index of the pronoun, index of its noun, tabs between).
+
+    Raises:
+        UserError: the folder exists, or the disk refuses.
     """
-    place = Path(folder)
-    (place / "alignments").mkdir(parents=True, exist_ok=True)
     splits = {"train": corpus.train, "valid": corpus.valid, "test": corpus.test, "pronouns": corpus.pronoun_test}
-    for name, pairs in splits.items():
-        write_text(place / f"{name}.tsv", "".join(f"{item.source}\t{item.target}\n" for item in pairs))
-        pharaoh = "".join(" ".join(f"{i}-{j}" for i, j in item.alignment) + "\n" for item in pairs)
-        write_text(place / "alignments" / f"{name}.pharaoh", pharaoh)
-        antecedents = "".join(f"{line}\t{item.antecedent[0]}\t{item.antecedent[1]}\n"
-                              for line, item in enumerate(pairs, start=1) if item.antecedent is not None)  # fmt: skip
-        write_text(place / "alignments" / f"{name}.antecedents", antecedents)
+    with new_folder(folder) as place:
+        for name, pairs in splits.items():
+            _write_split(place, name, pairs)
+
+
+def _write_split(place: Path, name: str, pairs: list[ToyPair]) -> None:
+    write_text(place / f"{name}.tsv", "".join(f"{item.source}\t{item.target}\n" for item in pairs))
+    pharaoh = "".join(" ".join(f"{i}-{j}" for i, j in item.alignment) + "\n" for item in pairs)
+    write_text(place / "alignments" / f"{name}.pharaoh", pharaoh)
+    antecedents = "".join(
+        f"{line}\t{item.antecedent[0]}\t{item.antecedent[1]}\n"
+        for line, item in enumerate(pairs, start=1)
+        if item.antecedent is not None
+    )
+    write_text(place / "alignments" / f"{name}.antecedents", antecedents)
