@@ -39,6 +39,8 @@ from seqline.training.trainer import train as run_trainer
 from seqline.training.weights import weights_of
 from seqline.translation import translation_task
 
+CHANGEABLE = ("training.max_steps", "training.patience")  # under --resume: how long to go on
+
 Say = Callable[[str], None]
 
 
@@ -75,7 +77,7 @@ def train(
 
     Args:
         config: data.train and model.architecture at least; what is None is chosen from corpus and time.
-        out: folder to make; under `resume` an existing one, whose own settings stand but for training.max_steps.
+        out: folder to make; under `resume` an existing one, whose own settings stand but for training.max_steps and patience.
         resume: go on from the newest checkpoint.
         callbacks: told of steps and validations, beside the run's own metrics.jsonl.
         should_stop: asked before every step; a reason ends the training there, and what was learned is kept.
@@ -169,7 +171,7 @@ def _started(config: Config, folder: Path, say: Say, check: Callable[[], None]) 
 
 
 def _resumed(config: Config, folder: Path, say: Say) -> _Session:
-    """Take up a run with its own settings; only training.max_steps may be raised."""
+    """Take up a run with its own settings; only how long it goes on may change."""
     resolved, tokenizers = read_start(folder)
     _refuse_changes(config, resolved)
     is_trained = (folder / MANIFEST).exists() and read_manifest(folder)["steps"] > 0
@@ -177,8 +179,8 @@ def _resumed(config: Config, folder: Path, say: Say) -> _Session:
         raise UserError("is finished and its checkpoints are gone", where=str(folder), fix="start a new run elsewhere")
     if config.training.threads is None and resolved.training.threads is not None:
         torch.set_num_threads(resolved.training.threads)  # other threads, other sums: not the same run to the last bit
-    if config.training.max_steps is not None:
-        resolved = resolved.replace(**{"training.max_steps": config.training.max_steps})
+    asked = dict(_leaves(config.model_dump(exclude_unset=True)))
+    resolved = resolved.replace(**{key: asked[key] for key in CHANGEABLE if key in asked})
     where_data_is = {"data.train": config.data.train, "data.valid": config.data.valid}
     corpus = _read(resolved.replace(**where_data_is), say)
     if corpus.fingerprint != resolved.data.fingerprint:
@@ -197,14 +199,14 @@ def _resumed(config: Config, folder: Path, say: Say) -> _Session:
 
 def _refuse_changes(asked: Config, resolved: Config) -> None:
     """Refuse a resume that asks for other settings than the run has; a default that was not asked for is no wish."""
-    free = {"training.max_steps", "training.threads", "data.train", "data.valid"}
+    free = {*CHANGEABLE, "training.threads", "data.train", "data.valid"}
     own = dict(_leaves(resolved.model_dump()))
     for key, value in _leaves(asked.model_dump(exclude_unset=True)):
         if key not in free and value not in (own.get(key), "auto"):
             raise UserError(
                 f"the run has {own.get(key)!r}, not {value!r}",
                 where=key,
-                fix="resume with the run's own settings (only training.max_steps may change), or start a new run",
+                fix="resume with the run's own settings (only training.max_steps and patience may change), or start a new run",
             )
 
 
