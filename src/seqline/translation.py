@@ -19,6 +19,7 @@ from seqline.training.progress import Validation
 from seqline.training.task import TrainingTask
 from seqline.translator import Translator
 
+NOISE_BLEU = 5.0
 VALIDATION_LENGTH_EXTRA = 10  # pieces over the longest reference, where a validation search stops
 
 
@@ -73,7 +74,13 @@ def _validator(
             "BLEU": bleu(outputs, references, tokenize="auto").value,
             "chrF2": chrf(outputs, references).value,
         }
-        # BLEU decides; where it is the same (0 at the start, 100 on a toy), the loss does.
-        return Validation(loss, scores, round(scores["BLEU"], 2) - min(loss, 9.0) * 1e-3)
+        return Validation(loss, scores, _worth(scores["BLEU"], loss))
 
     return validate
+
+
+def _worth(bleu_score: float, loss: float) -> float:
+    """Return what ranks two validations: BLEU; under 5, where BLEU is noise, the loss; and the loss between equal BLEUs."""
+    if bleu_score < NOISE_BLEU:
+        return NOISE_BLEU / (1.0 + loss)
+    return round(bleu_score, 2) - min(loss, 9.0) * 1e-3

@@ -60,6 +60,8 @@ def train(
         print_json({"run": str(trained.folder), **trained.facts})
     else:
         write_lines(_summary(trained.folder, trained.facts))
+    if trained.result.reason in ("interrupted", "terminated"):
+        say("what was learned is kept; the same command with --resume goes on from here")
     return {"interrupted": 130, "terminated": 143}.get(trained.result.reason, 0)
 
 
