@@ -90,6 +90,7 @@ def build_model(config: Config, vocabulary: Vocabulary, where: str = "model") ->
     if price > MOST_PARAMETERS:
         what = f"these sizes ask for up to {price:,} parameters, more than {MOST_PARAMETERS:,}"
         raise UserError(what, where=where, fix="lower the widths or the number of layers")
+    assert recipe.build is not None
     return recipe.build(settings, vocabulary)
 
 

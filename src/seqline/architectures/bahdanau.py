@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seqline.architectures.recipe import Recipe, Settings, SizeName, Vocabulary, Width
+from seqline.architectures.recipe import Choices, Recipe, Settings, SizeName, Vocabulary, Width
 from seqline.models.attentive_decoder import AttendFirstDecoder
 from seqline.models.encoder import BidirectionalEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
@@ -66,6 +66,9 @@ RECIPE = Recipe(
     name="bahdanau",
     title="attention before the cell, over a source read both ways",
     paper="Bahdanau et al. 2015 (1409.0473)",
+    choices=Choices(
+        "GRU", "both directions", "tanh of the backward end", "before the cell", "additive", "everywhere", "none"
+    ),
     settings=BahdanauSettings,
     sizes=SIZES,
     build=build,

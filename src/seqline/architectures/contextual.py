@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Literal
 
 from seqline.architectures.encoder_decoder import LEARNING_RATE, SIZES, RecurrentSettings, assemble
-from seqline.architectures.recipe import Recipe, Vocabulary
+from seqline.architectures.recipe import Choices, Recipe, Vocabulary
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.readers import ReadsSummary, final_output, mean_output
 
@@ -38,6 +38,7 @@ RECIPE = Recipe(
     name="contextual",
     title="the same fixed context fed at every step",
     paper="after Cho et al. 2014 (1406.1078)",
+    choices=Choices("any cell", "one direction", "Last", "every step, same summary: final or mean", "-", "-", "none"),
     settings=ContextualSettings,
     sizes=SIZES,
     build=build,

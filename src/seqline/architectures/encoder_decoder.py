@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from seqline.architectures.recipe import Depth, Recipe, Settings, SizeName, Vocabulary, Width
+from seqline.architectures.recipe import Choices, Depth, Recipe, Settings, SizeName, Vocabulary, Width
 from seqline.models.decoder import RecurrentDecoder
 from seqline.models.encoder import RecurrentEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
@@ -71,6 +71,7 @@ RECIPE = Recipe(
     name="encoder-decoder",
     title="a fixed context read once, as the decoder's first state",
     paper="after Cho et al. 2014 (1406.1078) and Sutskever et al. 2014 (1409.3215)",
+    choices=Choices("any cell", "one direction", "Last", "once, as the first state", "-", "-", "none"),
     settings=RecurrentSettings,
     sizes=SIZES,
     build=build,

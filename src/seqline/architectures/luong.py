@@ -22,7 +22,7 @@ from typing import Literal
 from pydantic import Field
 
 from seqline.architectures.encoder_decoder import LEARNING_RATE, SIZES, RecurrentSettings, assemble
-from seqline.architectures.recipe import Recipe, Vocabulary
+from seqline.architectures.recipe import Choices, Recipe, Vocabulary
 from seqline.models.attentive_decoder import InputFeedingDecoder
 from seqline.models.encoder import RecurrentEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
@@ -71,6 +71,15 @@ RECIPE = Recipe(
     name="luong",
     title="attention after the cell, scores dot, general or concat",
     paper="Luong et al. 2015 (1508.04025)",
+    choices=Choices(
+        "any cell",
+        "one direction",
+        "Last, layer by layer",
+        "after the cell, input feeding on or off",
+        "dot, general, concat",
+        "everywhere",
+        "none",
+    ),
     settings=LuongSettings,
     sizes=SIZES,
     build=build,

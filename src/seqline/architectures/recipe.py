@@ -1,4 +1,4 @@
-"""What a recipe is: a name in history, settings with sizes, and a page that builds a model from parts."""
+"""What a recipe is: a name in history, seven choices, settings with sizes, and pages that build models from parts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
+from torch import nn
 
 from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.models.language_model import LanguageModel
 from seqline.parts.embeddings import Embedding
 from seqline.sections import Section
 
@@ -24,6 +26,25 @@ class Vocabulary(NamedTuple):
     source_size: int
     target_size: int
     is_shared: bool
+
+
+class Choices(NamedTuple):
+    """The seven choices that an architecture is, in words; "-" where there is nothing to choose."""
+
+    layer: str
+    encoder: str
+    bridge: str
+    reads: str
+    score: str
+    window: str
+    positions: str
+
+
+class Features(NamedTuple):
+    """A feature model: an encoder (ids [B S], is_real [B S]) -> Encoded, and the width of its outputs."""
+
+    encoder: nn.Module
+    size: int
 
 
 class Settings(Section):
@@ -50,15 +71,22 @@ class Settings(Section):
 class Recipe:
     """One architecture of the line.
 
-    name: what `--arch` takes. title: one line for people. paper: authors, year, identifier.
-    settings: its settings class. sizes: named defaults of those settings. build: settings and vocabulary to a model.
-    learning_rate: the peak that suits it, by size.
+    name: what `--arch` takes. title: one line for people. paper: authors, year, identifier. choices: its seven choices.
+    settings: its settings class. sizes: named defaults of those settings. learning_rate: the peak that suits it, by size.
+    build: settings and vocabulary to an encoder-decoder; None: it has no decoder that reads a source.
+    language_model: settings and vocabulary to a model of a text alone; None: it fits no text alone.
+    features: settings and vocabulary to a feature model of the source, for tagging and classification; None: as above.
+    carries_state: its state has one size however much it has read, so a language model trains with the state carried on.
     """
 
     name: str
     title: str
     paper: str
+    choices: Choices
     settings: type[Settings]
     sizes: Mapping[SizeName, Mapping[str, Any]]
-    build: Callable[[Any, Vocabulary], EncoderDecoder]
     learning_rate: Mapping[SizeName, float]
+    build: Callable[[Any, Vocabulary], EncoderDecoder] | None = None
+    language_model: Callable[[Any, Vocabulary], LanguageModel] | None = None
+    features: Callable[[Any, Vocabulary], Features] | None = None
+    carries_state: bool = False

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import model_validator
 
-from seqline.architectures.recipe import Depth, Recipe, Settings, SizeName, Vocabulary, Width
+from seqline.architectures.recipe import Choices, Depth, Recipe, Settings, SizeName, Vocabulary, Width
 from seqline.models.decoder import TransformerDecoder, TransformerDecoderLayer
 from seqline.models.encoder import TransformerEncoder, TransformerEncoderLayer
 from seqline.models.encoder_decoder import EncoderDecoder
@@ -65,6 +65,15 @@ RECIPE = Recipe(
     name="transformer",
     title="self-attention and attention, no recurrence (post-norm)",
     paper="Vaswani et al. 2017 (1706.03762)",
+    choices=Choices(
+        "causal self-attention",
+        "full self-attention",
+        "-",
+        "in each block",
+        "scaled dot, heads",
+        "everywhere",
+        "sinusoidal",
+    ),
     settings=TransformerSettings,
     sizes=SIZES,
     build=build,

@@ -124,6 +124,24 @@ class Stack(nn.Module):
         return x, tuple(after)
 
 
+class Each(nn.Module):
+    """A map of each position alone (a feed-forward map, dropout, a norm) as a SequenceLayer; there is no state."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def initial_state(self, batch_size: int) -> None:
+        """Return None: nothing is carried."""
+        return
+
+    def forward(
+        self, x: Float[Tensor, "B T D"], state: None, mask: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T D2"], None]:
+        """Map each position."""
+        return self.module(x), None
+
+
 class Bidirectional(nn.Module):
     """One layer from the left and one from the right, outputs side by side (Schuster & Paliwal 1997).
 
