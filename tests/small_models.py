@@ -20,19 +20,45 @@ SOURCE_SIZE, TARGET_SIZE = 11, 9
 LENGTHS = [(3, 4), (1, 1), (8, 7), (5, 2)]  # source and target ids of each example, eos and bos not counted
 
 _STACKED = {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "dropout": 0.3}
+_ATTENDING = {"embed_size": 6, "hidden_size": 8, "attention_size": 5, "dropout": 0.3}
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "encoder-decoder-simple": ("encoder-decoder", {**_STACKED, "cell": "simple"}),
     "encoder-decoder-lstm": ("encoder-decoder", {**_STACKED, "cell": "lstm"}),
     "contextual-final": ("contextual", {**_STACKED, "summary": "final"}),
     "contextual-mean": ("contextual", {**_STACKED, "cell": "lstm", "summary": "mean"}),
+    "encoder-decoder-relu": ("encoder-decoder", {**_STACKED, "cell": "simple", "activation": "relu", "bridge": "mean"}),
+    "encoder-decoder-peepholes": ("encoder-decoder", {**_STACKED, "cell": "lstm", "peepholes": True}),
+    "encoder-decoder-linear": ("encoder-decoder", {**_STACKED, "cell": "lstm", "bridge": "linear"}),
+    "encoder-decoder-residual": ("encoder-decoder", {**_STACKED, "cell": "ssru", "residual": True}),
+    "encoder-decoder-min-gru": ("encoder-decoder", {**_STACKED, "cell": "min-gru"}),
+    "contextual-zeros": ("contextual", {**_STACKED, "bridge": "zeros"}),
+    "sutskever": ("sutskever", _STACKED),
+    "cho": ("cho", {"embed_size": 6, "hidden_size": 8, "dropout": 0.3}),
     "luong-fed-dot": ("luong", {**_STACKED, "score": "dot"}),
     "luong-fed-lstm": ("luong", {**_STACKED, "cell": "lstm", "score": "general"}),
     "luong-unfed-concat": ("luong", {**_STACKED, "score": "concat", "attention_size": 5, "input_feeding": False}),
     "luong-unfed-general": ("luong", {**_STACKED, "score": "general", "input_feeding": False}),
+    "luong-unfed-local-m": ("luong", {**_STACKED, "window": "local-m", "window_size": 2, "input_feeding": False}),
+    "luong-both-ways-local-p": ("luong", {**_STACKED, "window": "local-p", "encoder": "bidirectional"}),
+    "luong-location": ("luong", {**_STACKED, "score": "location", "location_length": 9, "bridge": "linear"}),
+    "luong-coverage": ("luong", {**_STACKED, "score": "concat", "coverage": True, "encoder": "position-embedding"}),
+    "luong-heads": ("luong", {**_STACKED, "score": "multi-head", "num_heads": 2, "encoder": "convolution"}),
     "bahdanau": ("bahdanau", {"embed_size": 6, "hidden_size": 8, "attention_size": 5, "dropout": 0.3}),
+    "bahdanau-coverage": ("bahdanau", {**_ATTENDING, "coverage": True, "encoder": "recurrent", "window": "local-p"}),
+    "bahdanau-heads": ("bahdanau", {**_ATTENDING, "score": "multi-head", "encoder": "embedding"}),
     "transformer": (
         "transformer",
         {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3},
+    ),
+    "ssru": ("ssru", {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}),
+    "conv": ("conv", {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "kernel_size": 7, "dropout": 0.3}),
+    "ttt-linear": (
+        "ttt-linear",
+        {"embed_size": 8, "num_heads": 2, "inner_size": 10, "num_layers": 2, "inner_batch": 4, "dropout": 0.3},
+    ),
+    "ttt-mlp": (
+        "ttt-mlp",
+        {"embed_size": 8, "num_heads": 2, "inner_size": 10, "num_layers": 2, "inner_batch": 3, "dropout": 0.3},
     ),
 }
 
@@ -77,12 +103,12 @@ def flatten(tree: Any) -> list[Tensor]:
     return [tree] if isinstance(tree, Tensor) else [tensor for part in tree for tensor in flatten(part)]
 
 
-def gradients(parameters: Sequence[Tensor], *outputs: Tensor) -> list[Tensor]:
-    """Return the gradients of a sum of all outputs in which each value has a weight of its own."""
+def gradients(parameters: Sequence[Tensor], *outputs: Tensor, may_be_unused: bool = False) -> list[Tensor]:
+    """Return the gradients of a sum of all outputs in which each value has a weight of its own; of the unused, zeros."""
     generator = torch.Generator().manual_seed(3)
     loss = sum((y * torch.randn(y.shape, generator=generator, dtype=y.dtype)).sum() for y in outputs)
     assert isinstance(loss, Tensor)
-    return list(torch.autograd.grad(loss, list(parameters)))
+    return list(torch.autograd.grad(loss, list(parameters), materialize_grads=may_be_unused))
 
 
 def assert_equal(got: Sequence[Tensor], expected: Sequence[Tensor], tolerance: float = TOLERANCE) -> None:

@@ -27,10 +27,12 @@ from seqline.budget import (
     with_steps,
 )
 from seqline.config import Config
+from seqline.corpus import Prepared
 from seqline.data.batch import Example, collate
 from seqline.data.loader import plan_epoch
 from seqline.errors import UserError
 from seqline.prepare import lengths_of
+from seqline.tasks import TASKS
 from seqline.training.loss import smoothed_cross_entropy
 from seqline.training.progress import Validation
 from seqline.training.task import TrainingTask
@@ -49,6 +51,24 @@ def examples(number: int, length: int = 9) -> list[Example]:
     return [Example([*[4] * (length - 1), 3], [4] * (length - 1)) for _ in range(number)]
 
 
+class Examples(Prepared):
+    """Examples that only a budget looks at."""
+
+    def __init__(self, data: list[Example]) -> None:
+        self.lengths = lengths_of(data)
+        widest = list(map(max, zip(*self.lengths, strict=True)))
+        self.shortest, self.longest, self.notes = min(widest), max(widest), ()
+
+    def num_batches(self, batch_tokens: int) -> int:
+        return len(plan_epoch(*self.lengths, batch_tokens, 0, 0))
+
+    def tally(self, batch_tokens: int) -> str:
+        raise NotImplementedError
+
+    def training_task(self, config: Config) -> TrainingTask:
+        raise NotImplementedError
+
+
 def num_batches(data: list[Example]) -> int:
     return len(plan_epoch(*lengths_of(data), BATCH_TOKENS["tiny"], 0, 0))
 
@@ -60,7 +80,7 @@ def never(*_: int) -> float:
 def steps(given: Config, data: list[Example], seconds: Any = never, validation: float | None = None) -> Config:
     """Fix the steps on a machine that takes `seconds` an update and `validation` seconds, next to none, a validation."""
     speed = Speed(seconds, never if seconds is never else lambda: validation or 1e-9)
-    return with_steps(with_batches(given, LUONG, "tiny"), given, "tiny", data, speed)
+    return with_steps(with_batches(given, LUONG, "tiny"), given, "tiny", Examples(data), speed)
 
 
 def for_updates(minutes: float) -> float:
@@ -86,8 +106,9 @@ def test_a_size_that_was_named_stands(size: str) -> None:
 
 @pytest.mark.parametrize("recipe", ARCHITECTURES.values(), ids=list(ARCHITECTURES))
 def test_the_settings_of_a_size_are_filled_in_and_kept(recipe: Recipe) -> None:
+    task = next(task.name for task in TASKS.values() if task.fits(recipe))
     for size, expected in recipe.sizes.items():
-        filled = with_model(config(), recipe, size)
+        filled = with_model(config(data__task=task), recipe, size)
         assert filled.model.architecture == recipe.name
         assert filled.model.size == size
         assert expected.items() <= filled.model.settings.items()
@@ -235,7 +256,7 @@ def test_time_for_nothing_is_time_for_one_step() -> None:
 def test_batches_that_hold_no_pair_are_refused() -> None:
     data = [*examples(5, length=40), *examples(3, length=21)]
     with pytest.raises(
-        UserError, match=r"training\.batch_tokens: 20 tokens hold no pair, the shortest has 21.*at least 21"
+        UserError, match=r"training\.batch_tokens: 20 tokens hold no example, the shortest has 21.*at least 21"
     ):
         steps(config(training__batch_tokens=20), data)
     assert steps(config(training__batch_tokens=21), data).training.batch_tokens == 21
@@ -245,7 +266,7 @@ def test_batches_that_shrink_for_the_time_still_hold_the_pairs() -> None:
     data = examples(50, length=500)
 
     def seconds(batch_tokens: int) -> float:
-        assert plan_epoch(*lengths_of(data), batch_tokens, 0, 0), f"{batch_tokens} tokens hold no pair"
+        assert plan_epoch(*lengths_of(data), batch_tokens, 0, 0), f"{batch_tokens} tokens hold no example"
         return batch_tokens * 1e-3
 
     training = steps(config(training__max_minutes=1.0), data, seconds).training

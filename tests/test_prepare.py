@@ -12,12 +12,12 @@ from seqline.data.batch import Example
 from seqline.data.text import Pair, Tally
 from seqline.data.tokenizer import EOS
 from seqline.errors import UserError
-from seqline.prepare import Corpus, encode_pairs, lengths_of, read_corpus, train_tokenizers
+from seqline.prepare import Pairs, encode_pairs, lengths_of, read_corpus, train_tokenizers
 
 from .small_run import letter_pairs, pair_set, write_letters, write_tsv
 
 
-def read(train: Path | str, valid: Path | str = "", seed: int = 1, **more: Any) -> Corpus:
+def read(train: Path | str, valid: Path | str = "", seed: int = 1, **more: Any) -> Pairs:
     return read_corpus(DataConfig(train=str(train), valid=str(valid), **more), seed)
 
 

@@ -14,11 +14,10 @@ from torch.nn import Module
 
 from seqline.architectures.recipe import Recipe, SizeName
 from seqline.config import Config
-from seqline.data.batch import Example
-from seqline.data.loader import plan_epoch
+from seqline.corpus import Prepared
 from seqline.errors import UserError
-from seqline.prepare import lengths_of
 from seqline.sections import validate_section
+from seqline.tasks import TASKS
 from seqline.training.loss import evaluating
 from seqline.training.optimizer import build_optimizer, clip_gradients
 from seqline.training.task import TrainingTask
@@ -36,11 +35,11 @@ MOST_VALIDATIONS, LEAST_VALIDATIONS = 10, 2
 MEASURED_SECONDS, MEASURED_STEPS = 4.0, 30
 
 
-def choose_size(config: Config, num_pairs: int) -> SizeName:
-    """Return the named size: the user's, or by the number of training pairs."""
+def choose_size(config: Config, num_examples: int) -> SizeName:
+    """Return the named size: the user's, or by the number of training pairs or lines."""
     if config.model.size != "auto":
         return config.model.size
-    return "tiny" if num_pairs < SMALL_FROM else "small" if num_pairs < BASE_FROM else "base"
+    return "tiny" if num_examples < SMALL_FROM else "small" if num_examples < BASE_FROM else "base"
 
 
 def with_model(config: Config, recipe: Recipe, size: SizeName, where: str = "model") -> Config:
@@ -49,8 +48,10 @@ def with_model(config: Config, recipe: Recipe, size: SizeName, where: str = "mod
     Raises:
         UserError: a setting that the recipe does not have, or a value it cannot take.
     """
+    task = TASKS[config.data.task]
+    task.require(recipe)
     given = {**recipe.sizes[size], **config.model.settings}
-    settings = validate_section(recipe.settings, given, where, ("architecture", "size"))
+    settings = validate_section(task.settings_of(recipe), given, where, ("architecture", "size"))
     changes = {f"model.{key}": value for key, value in settings.model_dump(exclude_none=True).items()}
     return config.replace(**{"model.architecture": recipe.name, "model.size": size, **changes})
 
@@ -73,29 +74,28 @@ class Speed(NamedTuple):
     seconds_a_validation: Callable[[], float]
 
 
-def with_steps(config: Config, given: Config, size: SizeName, examples: list[Example], speed: Speed) -> Config:
+def with_steps(config: Config, given: Config, size: SizeName, prepared: Prepared, speed: Speed) -> Config:
     """Fix the number of steps, and with it warm-up and the rhythm of validation.
 
     Args:
         config: with size, batch size and learning rate filled in.
         given: as the user gave it: a batch size chosen for them may still shrink.
         size: of the model.
-        examples: the training set.
+        prepared: the training set.
         speed: asked only under `training.max_minutes`.
 
     Raises:
         UserError: a batch budget that no pair fits.
     """
     batch_tokens, training = config.training.batch_tokens or BATCH_TOKENS[size], config.training
-    batches = _batches(examples, batch_tokens)
+    batches = _batches(prepared, batch_tokens)
     most = batches * (training.max_epochs or (MOST_EPOCHS if training.max_minutes else EPOCHS[size]))
     steps, num_validations = training.max_steps or max(most, 0 if training.max_epochs else LEAST_UPDATES), 20
     if training.max_minutes and not training.max_steps:
         num_validations, seconds = _split(training.max_minutes * 60, speed.seconds_a_validation())
         affordable = seconds / speed.seconds_a_step(batch_tokens)
         if affordable < LEAST_UPDATES and given.training.batch_tokens is None:
-            longest = max(map(max, zip(*lengths_of(examples), strict=True)))  # the clock leaves no pair out
-            least = min(batch_tokens, max(LEAST_BATCH_TOKENS, longest))
+            least = min(batch_tokens, max(LEAST_BATCH_TOKENS, prepared.longest))  # the clock leaves no example out
             batch_tokens = max(least, int(batch_tokens * affordable / LEAST_UPDATES))
             affordable = seconds / speed.seconds_a_step(batch_tokens)
         steps = max(1, min(steps, int(affordable)))
@@ -122,16 +122,14 @@ def _split(seconds: float, seconds_a_validation: float) -> tuple[int, float]:
     return count, max(0.5, 1.0 - SHARE_HELD_BACK - count * 2 * seconds_a_validation / seconds) * seconds
 
 
-def _batches(examples: list[Example], batch_tokens: int) -> int:
-    count = len(plan_epoch(*lengths_of(examples), batch_tokens, 0, 0))
-    if count == 0:
-        shortest = min(max(len(e.source), len(e.target) + 1) for e in examples)
+def _batches(prepared: Prepared, batch_tokens: int) -> int:
+    if batch_tokens < prepared.shortest:
         raise UserError(
-            f"{batch_tokens} tokens hold no pair, the shortest has {shortest}",
+            f"{batch_tokens} tokens hold no example, the shortest has {prepared.shortest}",
             where="training.batch_tokens",
-            fix=f"give at least {shortest}",
+            fix=f"give at least {prepared.shortest}",
         )
-    return count
+    return prepared.num_batches(batch_tokens)
 
 
 def measure_validation(model: Module, task: TrainingTask) -> float:

@@ -22,6 +22,7 @@ from seqline.tables import assign, parse_override, parse_tables, read_tables
 Kind: TypeAlias = Literal["unigram", "bpe", "char", "word"]
 Size: TypeAlias = Literal["auto", "tiny", "small", "base"]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**12)]
+TaskName: TypeAlias = Literal["translation", "language_model", "tagging", "classification"]
 VocabSize: TypeAlias = Annotated[int, Field(ge=8, le=1_000_000)]
 
 
@@ -52,12 +53,19 @@ def _list_to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-class DataConfig(Section):
-    """Where the text is and how it is read. `max_tokens` counts pieces a side, the end token not counted.
+def _full_name(value: Any) -> Any:
+    return "language_model" if value == "lm" else value
 
-    A run records the SHA-256 of its training and validation pairs as `fingerprint`, and not their path.
+
+class DataConfig(Section):
+    """What is to be learned, where the text is and how it is read. `max_tokens` counts pieces a side, the end token not counted.
+
+    Language models only: `unit` is stream (one long text, a newline is a symbol) or lines (each line is a text of its own);
+    a stream is cut into windows of `context` pieces, and `carry_state` lets each begin in the state the one before it ended in.
+    A run records the SHA-256 of its training and validation data as `fingerprint`, and not their path.
     """
 
+    task: Annotated[TaskName, BeforeValidator(_full_name)] = "translation"
     train: str = ""
     valid: str = ""
     keys: Annotated[tuple[str, str], BeforeValidator(_list_to_tuple), AfterValidator(_check_keys)] = (
@@ -66,7 +74,20 @@ class DataConfig(Section):
     )
     normalize_whitespace: bool = False
     max_tokens: Annotated[int, Field(ge=1, le=65_536)] = 256
+    unit: Literal["stream", "lines"] | None = None
+    context: Annotated[int, Field(ge=1, le=1_048_576)] | None = None
+    carry_state: bool | None = None
     fingerprint: str = ""
+
+    @model_validator(mode="after")
+    def _check_stream(self) -> DataConfig:
+        if self.task != "language_model" and self.unit is not None:
+            raise KeyFault("unit", f"is for the task language_model, and this is {self.task}")
+        if self.task != "language_model" or self.unit == "lines":
+            for key in ("context", "carry_state"):
+                if getattr(self, key) is not None:
+                    raise KeyFault(key, "is for the task language_model with data.unit stream")
+        return self
 
 
 class SideConfig(Section):
@@ -156,6 +177,7 @@ class TrainingConfig(Section):
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     clip_norm: Annotated[float, Field(ge=0)] = 1.0
+    clip_value: Annotated[float, Field(ge=0)] = 0.0
     average_decay: Annotated[float, Field(ge=0, lt=1)] = 0.999
     validate_every: Count | None = None
     validate_sentences: Count = 200
@@ -205,6 +227,22 @@ class Config(Section):
     model: ModelConfig = ModelConfig()
     training: TrainingConfig = TrainingConfig()
     decoding: DecodingConfig = DecodingConfig()
+
+    @model_validator(mode="after")
+    def _check_task(self) -> Config:
+        """Refuse settings that the task has no use for."""
+        if self.data.task == "translation":
+            return self
+        only, plain = f"is for the task translation, and this is {self.data.task}", TokenizerConfig()
+        for key in ("source", "target", "is_shared"):
+            if getattr(self.tokenizer, key) != getattr(plain, key):
+                raise KeyFault(f"tokenizer.{key}", only)
+        for key, value in self.decoding:
+            if value != getattr(DecodingConfig(), key):
+                raise KeyFault(f"decoding.{key}", only)
+        if self.data.task == "tagging" and "kind" in self.tokenizer.model_fields_set and self.tokenizer.kind != "word":
+            raise KeyFault("tokenizer.kind", f"tagging needs word, a tag for every token, got {self.tokenizer.kind}")
+        return self
 
     def replace(self, **changes: Any) -> Config:
         """Return a checked copy with some keys changed: `config.replace(**{"training.max_steps": 100})`.

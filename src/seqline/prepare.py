@@ -23,7 +23,7 @@ from seqline.errors import UserError
 from seqline.run_folder import Tokenizers
 
 
-class Corpus(NamedTuple):
+class Pairs(NamedTuple):
     """Pairs to train on and to validate with, blank ones left out; `tally` counts those of the training set.
 
     fingerprint: SHA-256 of both sets. notes: what a user should know.
@@ -36,7 +36,7 @@ class Corpus(NamedTuple):
     notes: tuple[str, ...]
 
 
-def read_corpus(data: DataConfig, seed: int) -> Corpus:
+def read_corpus(data: DataConfig, seed: int) -> Pairs:
     """Read the training and validation sets; without a validation set hold one out.
 
     Raises:
@@ -55,7 +55,7 @@ def read_corpus(data: DataConfig, seed: int) -> Corpus:
         valid = drop_blank(_spaced(sets.valid, data), blank)
         notes = (f"validation: {blank}",) if blank.reasons else ()
     require_pairs(valid)
-    return Corpus(train, valid, tally, _fingerprint(train, valid), notes)
+    return Pairs(train, valid, tally, _fingerprint(train, valid), notes)
 
 
 def _fingerprint(*sets: PairSet) -> str:

@@ -11,14 +11,11 @@ from typing import Any
 import torch
 from torch.nn import Module
 
-from seqline import files
+from seqline import files, language, translation
 from seqline.budget import Speed, choose_size, measure_step, measure_validation, with_batches, with_model, with_steps
 from seqline.config import Config
-from seqline.data.loader import too_long
-from seqline.data.text import Tally
+from seqline.corpus import Corpus
 from seqline.errors import Stopped, UserError
-from seqline.models.encoder_decoder import EncoderDecoder
-from seqline.prepare import Corpus, encode_pairs, lengths_of, read_corpus, train_tokenizers
 from seqline.run_folder import (
     CHECKPOINTS,
     MANIFEST,
@@ -31,17 +28,23 @@ from seqline.run_folder import (
     read_start,
     start_run,
 )
+from seqline.tasks import TASKS
 from seqline.training.callbacks import MetricsLog
 from seqline.training.checkpoint import has_checkpoints
 from seqline.training.reports import Callback
 from seqline.training.task import TrainerSettings, TrainingResult, TrainingTask
 from seqline.training.trainer import train as run_trainer
 from seqline.training.weights import weights_of
-from seqline.translation import translation_task
 
 CHANGEABLE = ("training.max_steps", "training.patience")  # under --resume: how long to go on
 
 Say = Callable[[str], None]
+
+READERS: dict[str, Callable[[Config], Corpus]] = {
+    "translation": translation.read,
+    "language_model": language.read,
+}
+"""What reads the data of each task."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class _Session:
 
     config: Config
     tokenizers: Tokenizers
-    model: EncoderDecoder
+    model: Module
     task: TrainingTask
     fingerprint: str
 
@@ -103,6 +106,7 @@ def train(
         warmup_steps=training.warmup_steps or 0,
         weight_decay=training.weight_decay,
         clip_norm=training.clip_norm,
+        clip_value=training.clip_value,
         average_decay=training.average_decay,
         validate_every=training.validate_every or 1,
         checkpoint_every=training.checkpoint_every or 1,
@@ -131,40 +135,36 @@ def _started(config: Config, folder: Path, say: Say, check: Callable[[], None]) 
     recipe = find_recipe(config.model.architecture)
     with_model(config, recipe, "tiny" if config.model.size == "auto" else config.model.size)  # refuse before reading
     files.refuse_taken(folder, fix="name another --out, or go on with --resume")
+    if "kind" not in config.tokenizer.model_fields_set:
+        config = config.replace(**{"tokenizer.kind": TASKS[config.data.task].tokenizer_kind})
     corpus = _read(config, say)
     if config.data.fingerprint not in ("", corpus.fingerprint):
         what = f"the corpus has SHA-256 {corpus.fingerprint[:12]}..., not {config.data.fingerprint[:12]!r}"
         raise UserError(what, where="data.fingerprint", fix="leave it out, or give the corpus it was taken from")
     check()
-    size = choose_size(config, len(corpus.train.pairs))
-    resolved = with_batches(with_model(config, recipe, size), recipe, size)
-    tokenizers = train_tokenizers(corpus.train, config.tokenizer)
+    size = choose_size(config, corpus.num_examples)
+    resolved = with_batches(corpus.fill(with_model(config, recipe, size)), recipe, size)
+    tokenizers = corpus.train_tokenizers(resolved)
     check()
     say(_vocabulary_line(tokenizers))
-    pairs, examples = encode_pairs(corpus.train, tokenizers, config.data.max_tokens, corpus.tally)
-    left_out = Tally(len(corpus.valid.pairs))
-    encode_pairs(corpus.valid, tokenizers, config.data.max_tokens, left_out)
-    if left_out.reasons:
-        say(f"validation: {left_out}")
+    prepared = corpus.prepare(tokenizers, resolved)
+    for note in prepared.notes:
+        say(note)
     torch.manual_seed(config.training.seed)
     model = build_model(resolved, tokenizers.vocabulary).to(config.training.device)
 
     def trial(batch_tokens: int = 1) -> TrainingTask:
-        return translation_task(
-            resolved.replace(**{"training.batch_tokens": batch_tokens}), tokenizers, pairs, examples, corpus
-        )
+        return prepared.training_task(resolved.replace(**{"training.batch_tokens": batch_tokens}))
 
     speed = Speed(lambda tokens: measure_step(model, trial(tokens)), lambda: measure_validation(model, trial()))
-    resolved = with_steps(resolved, config, size, examples, speed)
-    for row in too_long(*lengths_of(examples), resolved.training.batch_tokens or 1):
-        corpus.tally.add(f"over {resolved.training.batch_tokens} batch tokens", pairs.pairs[row].line)
-    say(str(corpus.tally))
+    resolved = with_steps(resolved, config, size, prepared, speed)
+    say(prepared.tally(resolved.training.batch_tokens or 1))
     resolved = resolved.replace(
         **{"data.train": "", "data.valid": "", "data.fingerprint": corpus.fingerprint},
         **{"training.threads": torch.get_num_threads()},
     )
     say(_model_line(resolved, model))
-    task = translation_task(resolved, tokenizers, pairs, examples, corpus)
+    task = prepared.training_task(resolved)
     check()
     start_run(folder, resolved, tokenizers)
     return _Session(resolved, tokenizers, model, task, corpus.fingerprint)
@@ -190,11 +190,10 @@ def _resumed(config: Config, folder: Path, say: Say) -> _Session:
             where=config.data.train,
             fix="give the same data, or start a new run",
         )
-    pairs, examples = encode_pairs(corpus.train, tokenizers, resolved.data.max_tokens, corpus.tally)
+    prepared = corpus.prepare(tokenizers, resolved)
     torch.manual_seed(resolved.training.seed)
     model = build_model(resolved, tokenizers.vocabulary).to(resolved.training.device)
-    task = translation_task(resolved, tokenizers, pairs, examples, corpus)
-    return _Session(resolved, tokenizers, model, task, corpus.fingerprint)
+    return _Session(resolved, tokenizers, model, prepared.training_task(resolved), corpus.fingerprint)
 
 
 def _refuse_changes(asked: Config, resolved: Config) -> None:
@@ -219,7 +218,7 @@ def _leaves(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
 
 
 def _read(config: Config, say: Say) -> Corpus:
-    corpus = read_corpus(config.data, config.training.seed)
+    corpus = READERS[config.data.task](config)
     for note in corpus.notes:
         say(note)
     return corpus
@@ -228,6 +227,7 @@ def _read(config: Config, say: Say) -> Corpus:
 def _finish(session: _Session, folder: Path, result: TrainingResult) -> dict[str, Any]:
     best, progress = result.best, result.progress
     facts = {
+        "task": session.config.data.task,
         "architecture": session.config.model.architecture,
         "num_parameters": num_parameters(session.model),
         "weights": best.label if best else f"last, at step {progress.step}",
@@ -251,6 +251,8 @@ def num_parameters(model: Module) -> int:
 
 def _vocabulary_line(tokenizers: Tokenizers) -> str:
     source, target, is_shared = tokenizers.vocabulary
+    if tokenizers.labels is not None:
+        return f"vocabulary: {source:,} pieces, {target:,} labels"
     return f"vocabulary: {source:,} pieces shared" if is_shared else f"vocabulary: {source:,} source, {target:,} target"
 
 

@@ -18,42 +18,54 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as parse_safetensors
 from safetensors.torch import save as dump_safetensors
+from torch.nn import Module
 
 from seqline import files
 from seqline.architectures import ARCHITECTURES
 from seqline.architectures.recipe import Recipe, Vocabulary
 from seqline.config import Config, dump_toml, parse_toml
+from seqline.data.labels import Labels
 from seqline.data.tokenizer import Tokenizer
 from seqline.errors import UserError, did_you_mean
-from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.sections import validate_section
 from seqline.shapes import Tensor
+from seqline.tasks import TASKS
 
 FORMAT_VERSION = 1
 MOST_PARAMETERS = 4_000_000_000  # by the rough bound of the recipe; priced before anything is allocated
 MOST_MANIFEST_BYTES = 1 << 20
 CONFIG, WEIGHTS, MANIFEST = "config.toml", "weights.safetensors", "manifest.json"
+SHARED, SOURCE, TARGET = (f"tokenizer/{side}.model" for side in ("shared", "source", "target"))
+LABELS = "tokenizer/labels.json"
 METRICS, CHECKPOINTS = "metrics.jsonl", "checkpoints"
 LIBRARIES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
 
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """The tokenizer of each side; one and the same object where they are shared."""
+    """What turns text into ids: the tokenizer of each side, one and the same object where they are shared.
+
+    A task that answers with labels has `labels` and the source's tokenizer only, which then stands for both sides.
+    """
 
     source: Tokenizer
     target: Tokenizer
+    labels: Labels | None = None
 
     @property
     def vocabulary(self) -> Vocabulary:
         """The sizes a recipe needs."""
+        if self.labels is not None:
+            return Vocabulary(self.source.vocab_size, self.labels.size, is_shared=False)
         return Vocabulary(self.source.vocab_size, self.target.vocab_size, self.source is self.target)
 
     def files(self) -> dict[str, bytes]:
         """Return the models by their names in the run folder."""
+        if self.labels is not None:
+            return {SOURCE: self.source.model, LABELS: self.labels.to_bytes()}
         if self.source is self.target:
-            return {"tokenizer/shared.model": self.source.model}
-        return {"tokenizer/source.model": self.source.model, "tokenizer/target.model": self.target.model}
+            return {SHARED: self.source.model}
+        return {SOURCE: self.source.model, TARGET: self.target.model}
 
 
 @dataclass(frozen=True)
@@ -63,7 +75,7 @@ class Run:
     folder: Path
     config: Config
     tokenizers: Tokenizers
-    model: EncoderDecoder
+    model: Module
     manifest: Mapping[str, Any]
 
 
@@ -78,20 +90,20 @@ def find_recipe(name: str, where: str = "--arch") -> Recipe:
     return ARCHITECTURES[name]
 
 
-def build_model(config: Config, vocabulary: Vocabulary, where: str = "model") -> EncoderDecoder:
+def build_model(config: Config, vocabulary: Vocabulary, where: str = "model") -> Module:
     """Build the model that a config names, its size filled in; weights are drawn from torch's generator.
 
     Raises:
-        UserError: an unknown architecture, or a setting its recipe does not take.
+        UserError: an unknown architecture or one that does not fit the task, or a setting its recipe does not take.
     """
-    recipe = find_recipe(config.model.architecture, f"{where}.architecture")
-    settings = validate_section(recipe.settings, config.model.settings, where, ("size",))
+    task, recipe = TASKS[config.data.task], find_recipe(config.model.architecture, f"{where}.architecture")
+    task.require(recipe, f"{where}.architecture")
+    settings = validate_section(task.settings_of(recipe), config.model.settings, where, ("size",))
     price = settings.parameters_at_most(vocabulary)
     if price > MOST_PARAMETERS:
         what = f"these sizes ask for up to {price:,} parameters, more than {MOST_PARAMETERS:,}"
         raise UserError(what, where=where, fix="lower the widths or the number of layers")
-    assert recipe.build is not None
-    return recipe.build(settings, vocabulary)
+    return task.build_model(recipe, settings, vocabulary)
 
 
 def start_run(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
@@ -169,7 +181,8 @@ def load_run(folder: Path, device: str = "cpu") -> Run:
         what = f"the manifest lists {', '.join(listed)}; the config needs {', '.join(expected)}"
         raise UserError(what, where=str(folder / MANIFEST), fix="copy the run again")
     tokenizers = _load_tokenizers(folder, {name: content[name] for name in names})
-    for side, loaded in (("source", tokenizers.source), ("target", tokenizers.target)):
+    sides = {"source": tokenizers.source, "target": tokenizers.target}
+    for side, loaded in sides.items() if config.data.task == "translation" else [("source", tokenizers.source)]:
         wanted = getattr(config.tokenizer, f"{side}_side").kind
         if loaded.kind != wanted:
             what = f"the {side} tokenizer is of kind {loaded.kind}, the config says {wanted}"
@@ -179,14 +192,29 @@ def load_run(folder: Path, device: str = "cpu") -> Run:
     return Run(folder, config, tokenizers, model.to(device).eval(), manifest)
 
 
+def require_task(run: Run, *names: str) -> None:
+    """Refuse a run that was trained for another task than a command is for.
+
+    Raises:
+        UserError: names the command that the run is for.
+    """
+    task = TASKS[run.config.data.task]
+    if task.name not in names:
+        what = f"is a run for {task.name}, expected one for {' or '.join(names)}"
+        raise UserError(what, where=str(run.folder), fix=f"use `seqline {task.command}`")
+
+
 def _tokenizer_files(config: Config) -> list[str]:
-    sides = ("shared",) if config.tokenizer.has_one_vocabulary else ("source", "target")
-    return [f"tokenizer/{side}.model" for side in sides]
+    if config.data.task in ("tagging", "classification"):
+        return [SOURCE, LABELS]
+    is_shared = config.data.task == "language_model" or config.tokenizer.has_one_vocabulary
+    return [SHARED] if is_shared else [SOURCE, TARGET]
 
 
 def _load_tokenizers(folder: Path, models: Mapping[str, bytes]) -> Tokenizers:
-    loaded = [Tokenizer(model, where=str(folder / name)) for name, model in models.items()]
-    return Tokenizers(loaded[0], loaded[-1])
+    labels = Labels.from_bytes(models[LABELS], str(folder / LABELS)) if LABELS in models else None
+    loaded = [Tokenizer(model, where=str(folder / name)) for name, model in models.items() if name != LABELS]
+    return Tokenizers(loaded[0], loaded[-1], labels)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -231,8 +259,7 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 
 
 def _verified(folder: Path, name: str, entry: Mapping[str, Any]) -> bytes:
-    known = {CONFIG, WEIGHTS, *(f"tokenizer/{side}.model" for side in ("shared", "source", "target"))}
-    if name not in known:
+    if name not in {CONFIG, WEIGHTS, SHARED, SOURCE, TARGET, LABELS}:
         raise UserError(f"the manifest lists an unknown file {name!r}", where=str(folder / MANIFEST))
     path = folder / name
     if path.is_symlink():
@@ -246,7 +273,7 @@ def _verified(folder: Path, name: str, entry: Mapping[str, Any]) -> bytes:
     return data
 
 
-def _fill(model: EncoderDecoder, data: bytes, where: str) -> None:
+def _fill(model: Module, data: bytes, where: str) -> None:
     """Copy tensors into the model, each exactly once and none left over; tied tensors stay tied."""
     try:
         given = parse_safetensors(data)

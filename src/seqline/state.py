@@ -74,6 +74,18 @@ def map_tensors(function: Callable[..., Tensor], tree: Any, *others: Any) -> Any
     raise TypeError(f"a state is a tree of tensors; found {type(tree).__name__}")
 
 
+def tensors_of(tree: Any) -> list[Tensor]:
+    """List the tensors of a tree, in the order in which `map_tensors` visits them."""
+    found: list[Tensor] = []
+
+    def collect(tensor: Tensor) -> Tensor:
+        found.append(tensor)
+        return tensor
+
+    map_tensors(collect, tree)
+    return found
+
+
 def select(tree: Any, rows: Tensor) -> Any:
     """Keep, drop or repeat rows of every tensor: `rows` [N] holds indices into the batch."""
     return map_tensors(lambda t: t.index_select(0, rows), tree)

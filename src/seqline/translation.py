@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import torch
 from torch.nn import Module
 
+from seqline import corpus
 from seqline.config import Config
-from seqline.data.batch import Batch, Example, collate
-from seqline.data.loader import plan_epoch, plan_in_order
+from seqline.data.batch import Batch, collate
+from seqline.data.loader import plan_epoch, plan_in_order, too_long
 from seqline.data.text import PairSet, Tally
 from seqline.evaluation.text_metrics import bleu, chrf
-from seqline.prepare import Corpus, encode_pairs, lengths_of
+from seqline.prepare import Pairs, encode_pairs, lengths_of, read_corpus, train_tokenizers
 from seqline.run_folder import Tokenizers
 from seqline.training.loss import LossSum, evaluation_loss, smoothed_cross_entropy
 from seqline.training.progress import Validation
@@ -23,34 +25,74 @@ NOISE_BLEU = 5.0
 VALIDATION_LENGTH_EXTRA = 10  # pieces over the longest reference, where a validation search stops
 
 
-def translation_task(
-    config: Config, tokenizers: Tokenizers, pairs: PairSet, examples: list[Example], corpus: Corpus
-) -> TrainingTask:
-    """Return what the trainer needs, as functions.
+class TranslationCorpus(corpus.Corpus):
+    """Pairs of text, as `prepare.read_corpus` found them."""
 
-    Args:
-        config: batch size, seed, smoothing and device filled in.
-        tokenizers: of both sides.
-        pairs: what is trained on, for the line numbers in errors.
-        examples: the same pairs as ids.
-        corpus: for its validation set.
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs, self.fingerprint, self.notes = pairs, pairs.fingerprint, pairs.notes
+        self.num_examples = len(pairs.train.pairs)
+
+    def train_tokenizers(self, config: Config) -> Tokenizers:
+        """Train one tokenizer, or one a side."""
+        return train_tokenizers(self.pairs.train, config.tokenizer)
+
+    def prepare(self, tokenizers: Tokenizers, config: Config) -> PreparedPairs:
+        """Encode the pairs; what is too long is counted."""
+        return PreparedPairs(self.pairs, tokenizers, config.data.max_tokens)
+
+
+class PreparedPairs(corpus.Prepared):
+    """The training pairs as ids, with what was left out."""
+
+    def __init__(self, pairs: Pairs, tokenizers: Tokenizers, max_tokens: int) -> None:
+        self.valid, self.tokenizers = pairs.valid, tokenizers
+        self.left_out = copy.deepcopy(pairs.tally)
+        self.pairs, self.examples = encode_pairs(pairs.train, tokenizers, max_tokens, self.left_out)
+        unused = Tally(len(pairs.valid.pairs))
+        encode_pairs(pairs.valid, tokenizers, max_tokens, unused)  # refuse before a run is made
+        self.notes = (f"validation: {unused}",) if unused.reasons else ()
+        self.lengths = lengths_of(self.examples)
+        widest = [max(both) for both in zip(*self.lengths, strict=True)]
+        self.shortest, self.longest = min(widest), max(widest)
+
+    def num_batches(self, batch_tokens: int) -> int:
+        """Count the batches of the first epoch."""
+        return len(plan_epoch(*self.lengths, batch_tokens, 0, 0))
+
+    def tally(self, batch_tokens: int) -> str:
+        """Say how many pairs are kept and why others are not."""
+        tally = copy.deepcopy(self.left_out)
+        for row in too_long(*self.lengths, batch_tokens):
+            tally.add(f"over {batch_tokens} batch tokens", self.pairs.pairs[row].line)
+        return str(tally)
+
+    def training_task(self, config: Config) -> TrainingTask:
+        """Return batches of pairs, teacher-forced loss, and validation by loss, BLEU and chrF2."""
+        training, device, examples = config.training, torch.device(config.training.device), self.examples
+
+        def compute_loss(model: Module, batch: Batch, smoothing: float = training.label_smoothing) -> LossSum:
+            logits = model(batch.source, batch.source_is_real, batch.target_in)
+            return smoothed_cross_entropy(logits, batch.target_out, batch.target_is_real, smoothing)
+
+        pairs = self.pairs
+        return TrainingTask(
+            plan_epoch=lambda epoch: plan_epoch(*self.lengths, training.batch_tokens or 1, training.seed, epoch),
+            make_batch=lambda rows: collate(examples, rows).to(device),
+            compute_loss=compute_loss,
+            validate=_validator(config, self.tokenizers, self.valid, compute_loss),
+            describe_rows=lambda rows: (
+                f"lines {', '.join(str(pairs.pairs[r].line) for r in rows[:20])} of {pairs.name}"
+            ),
+        )
+
+
+def read(config: Config) -> TranslationCorpus:
+    """Read pairs; without a validation set hold one out.
+
+    Raises:
+        UserError: a file that does not read, or nothing usable in it.
     """
-    source_lengths, target_lengths = lengths_of(examples)
-    training, device = config.training, torch.device(config.training.device)
-
-    def compute_loss(model: Module, batch: Batch, smoothing: float = training.label_smoothing) -> LossSum:
-        logits = model(batch.source, batch.source_is_real, batch.target_in)
-        return smoothed_cross_entropy(logits, batch.target_out, batch.target_is_real, smoothing)
-
-    return TrainingTask(
-        plan_epoch=lambda epoch: plan_epoch(
-            source_lengths, target_lengths, training.batch_tokens or 1, training.seed, epoch
-        ),
-        make_batch=lambda rows: collate(examples, rows).to(device),
-        compute_loss=compute_loss,
-        validate=_validator(config, tokenizers, corpus.valid, compute_loss),
-        describe_rows=lambda rows: f"lines {', '.join(str(pairs.pairs[r].line) for r in rows[:20])} of {pairs.name}",
-    )
+    return TranslationCorpus(read_corpus(config.data, config.training.seed))
 
 
 def _validator(

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import torch
 
@@ -16,7 +17,7 @@ from seqline.data.text import normalize_whitespace
 from seqline.data.tokenizer import BOS, EOS, PAD, UNK
 from seqline.decoding import Hypothesis, Rule, beam, forbid, greedy, min_length, parse_penalty, whole_utf8
 from seqline.models.encoder_decoder import EncoderDecoder
-from seqline.run_folder import Run, Tokenizers, load_run
+from seqline.run_folder import Run, Tokenizers, load_run, require_task
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,11 @@ class Translator:
         """Load a run folder.
 
         Raises:
-            UserError: see `run_folder.load_run`.
+            UserError: see `run_folder.load_run`; a run for another task.
         """
         run = load_run(Path(folder), device)
-        translator = cls(run.model, run.tokenizers, run.config.data, run.config.decoding)
+        require_task(run, "translation")
+        translator = cls(cast("EncoderDecoder", run.model), run.tokenizers, run.config.data, run.config.decoding)
         translator.run = run
         return translator
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqline.data.batch import Example, collate, source_batch
+from seqline.data.batch import Classed, Example, Tagged, collate, collate_classed, collate_tagged, source_batch
 
 EXAMPLES = [Example([7, 3], [5, 6, 7]), Example([8, 0, 9, 3], []), Example([3], [4]), Example([6, 3], [0, 0])]
 
@@ -84,3 +84,42 @@ def test_every_tensor_moves_to_the_device() -> None:
         assert (after.shape, after.dtype) == (before.shape, before.dtype)
     assert moved.rows == [0, 1]
     assert torch.equal(batch.to("cpu").source, batch.source)
+
+
+TAGGED = [Tagged([7, 8], [1, 0]), Tagged([9, 0, 5], [2, -1, 0]), Tagged([6], [1])]
+
+
+def test_tags_stand_under_their_tokens() -> None:
+    batch = collate_tagged(TAGGED, [2, 1, 0])
+    assert batch.rows == [2, 1, 0]
+    assert batch.source.tolist() == [[6, 0, 0], [9, 0, 5], [7, 8, 0]]
+    assert batch.source_is_real.tolist() == [[True, False, False], [True] * 3, [True, True, False]]
+    assert batch.labels.tolist() == [[1, -1, -1], [2, -1, 0], [1, 0, -1]]
+    assert batch.has_label.tolist() == [[True, False, False], [True, False, True], [True, True, False]]
+
+
+def test_a_class_stands_beside_its_text() -> None:
+    batch = collate_classed([Classed([7, 3], 2), Classed([8, 9, 3], -1)], [1, 0])
+    assert batch.source.tolist() == [[8, 9, 3], [7, 3, 0]]
+    assert batch.source_is_real.tolist() == [[True] * 3, [True, True, False]]
+    assert batch.labels.tolist() == [-1, 2]
+    assert batch.has_label.tolist() == [False, True]
+    assert batch.rows == [1, 0]
+
+
+def test_labelled_batches_move_to_the_device() -> None:
+    for batch in (collate_tagged(TAGGED, [0, 1]), collate_classed([Classed([7, 3], 2)], [0])):
+        moved = batch.to("meta")
+        for before, after in zip(batch[:3], moved[:3], strict=True):
+            assert after.device.type == "meta"
+            assert (after.shape, after.dtype) == (before.shape, before.dtype)
+        assert moved.rows == batch.rows
+
+
+def test_labelled_batches_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ValueError, match="example 1 has not as many labels as tokens"):
+        collate_tagged([Tagged([7], [1]), Tagged([7, 8], [1])], [0, 1])
+    with pytest.raises(ValueError, match="at least one row"):
+        collate_tagged(TAGGED, [])
+    with pytest.raises(ValueError, match="at least one row"):
+        collate_classed([], [])

@@ -14,17 +14,48 @@ from seqline.evaluation.verify import LAWS, Subject, exhaustive_law
 
 TOLERANCE = 1e-10
 RECURRENT = {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "dropout": 0.3}
+ATTENDING = {"embed_size": 6, "hidden_size": 8, "attention_size": 5, "dropout": 0.3}
+TTT = {"embed_size": 8, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *(("encoder-decoder", {**RECURRENT, "cell": cell}) for cell in ("simple", "lstm", "gru")),
+    *(("encoder-decoder", {**RECURRENT, "cell": "simple", "activation": kind}) for kind in ("relu", "identity")),
+    *(("encoder-decoder", {**RECURRENT, "cell": "lstm", "bridge": bridge}) for bridge in ("zeros", "linear", "mean")),
+    ("encoder-decoder", {**RECURRENT, "cell": "lstm", "peepholes": True}),
+    *(("encoder-decoder", {**RECURRENT, "num_layers": 3, "residual": True, "cell": cell}) for cell in ("gru", "ssru")),
+    ("encoder-decoder", {**RECURRENT, "cell": "min-gru", "bridge": "mean"}),
     *(("contextual", {**RECURRENT, "cell": "lstm", "summary": summary}) for summary in ("final", "mean")),
+    *(("contextual", {**RECURRENT, "bridge": bridge}) for bridge in ("zeros", "linear", "mean")),
+    ("sutskever", RECURRENT),
+    ("sutskever", {**RECURRENT, "num_layers": 3, "residual": True}),
+    ("cho", {"embed_size": 6, "hidden_size": 8, "dropout": 0.3}),
     *(
         ("luong", {**RECURRENT, "score": score, "input_feeding": feeding, "attention_size": 5})
         for score in ("dot", "general", "concat")
         for feeding in (True, False)
     ),
     ("luong", {**RECURRENT, "cell": "lstm"}),
+    ("luong", {**RECURRENT, "window": "local-m", "window_size": 2, "input_feeding": False}),
+    ("luong", {**RECURRENT, "window": "local-p", "window_size": 3, "encoder": "bidirectional", "bridge": "zeros"}),
+    # A source of at most 10 tokens, and more columns of padding than the table has rows.
+    ("luong", {**RECURRENT, "score": "location", "location_length": 12, "window": "local-m", "window_size": 1}),
+    ("luong", {**RECURRENT, "score": "concat", "coverage": True, "window": "local-m", "encoder": "position-embedding"}),
+    (
+        "luong",
+        {**RECURRENT, "score": "multi-head", "window": "local-p", "encoder": "convolution", "input_feeding": False},
+    ),
     ("bahdanau", {"embed_size": 6, "hidden_size": 8, "attention_size": 5, "dropout": 0.3}),
+    ("bahdanau", {**ATTENDING, "coverage": True, "encoder": "recurrent", "window": "local-p", "window_size": 2}),
+    ("bahdanau", {**ATTENDING, "score": "multi-head", "num_heads": 2, "encoder": "embedding", "window": "local-m"}),
     ("transformer", {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}),
+    ("ssru", {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}),
+    *(
+        ("conv", {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "kernel_size": size, "dropout": 0.3})
+        for size in (1, 3, 7)
+    ),
+    ("ttt-linear", {**TTT, "inner_batch": 4, "positions": "rotary"}),
+    ("ttt-linear", {**TTT, "inner_batch": 1, "positions": "none"}),
+    ("ttt-mlp", {**TTT, "inner_batch": 3, "positions": "none"}),
+    ("ttt-mlp", {**TTT, "inner_batch": 16, "positions": "rotary"}),
 ]
 LENGTHS = [(3, 4), (1, 1), (9, 8), (5, 2)]  # source and target ids of each example, eos and bos not counted
 

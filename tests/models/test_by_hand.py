@@ -1,52 +1,53 @@
-"""Each recurrent recipe against its equations written out in plain Python, on ragged rows."""
+"""Each recurrent recipe that translates against its equations written out in NumPy, on ragged rows."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from seqline.architectures import ARCHITECTURES
 from seqline.architectures.recipe import Vocabulary
 
-from ..small_models import make_batch, random_weights
-from .by_hand import ByHand, Vector, add, attend, dot, run, tanh
+from ..small_models import TOLERANCE, make_batch, random_weights
+from .by_hand import ByHand, Vector, attend, both_ways, join, run
 
 EMBED_SIZE, HIDDEN_SIZE, ATTENTION_SIZE = 3, 4, 5
 ENCODER, DECODER = "encoder.stack.layers.0.cell", "decoder.stack.layers.0.cell"
 ONE_LAYER = {"embed_size": EMBED_SIZE, "hidden_size": HIDDEN_SIZE, "dropout": 0.3, "num_layers": 1}
+ZERO = np.zeros(HIDDEN_SIZE)
 
 
 def check(name: str, settings: dict[str, Any], by_hand: Any) -> None:
     """Compare a model's logits on a batch with those of `by_hand(ByHand, source, target, settings)` on each row."""
     recipe = ARCHITECTURES[name]
+    assert recipe.build is not None
     model = random_weights(recipe.build(recipe.settings(**settings), Vocabulary(11, 9, False)))
     batch, hand = make_batch(), ByHand(model)
-    logits = model(batch.source, batch.source_is_real, batch.target_in)
+    logits = model(batch.source, batch.source_is_real, batch.target_in).detach().numpy()
     for row in range(len(batch.rows)):
         source = batch.source[row, batch.source_is_real[row]].tolist()
         target = batch.target_in[row, batch.target_is_real[row]].tolist()
         expected = by_hand(hand, source, target, settings)
         assert len(expected) == len(target)
-        for n, values in enumerate(expected):
-            assert logits[row, n].tolist() == pytest.approx(values, abs=1e-10)
+        assert np.abs(np.stack(expected) - logits[row, : len(target)]).max() <= TOLERANCE
 
 
-def encode(hand: ByHand, source: list[int], cell: str) -> list[Vector]:
-    step = hand.simple(ENCODER) if cell == "simple" else hand.gru(ENCODER)
-    return run(step, [hand.embed("encoder", word) for word in source], [0.0] * HIDDEN_SIZE)
+def encode(hand: ByHand, source: list[int], cell: str) -> list[Any]:
+    """Return the encoder's states; for an LSTM each is a pair (h, c)."""
+    start = (ZERO, ZERO) if cell == "lstm" else ZERO
+    return run(getattr(hand, cell)(ENCODER), hand.embed("encoder.", source), start)
 
 
 def fixed_context(hand: ByHand, source: list[int], target: list[int], settings: dict[str, Any]) -> list[Vector]:
-    h = encode(hand, source, settings["cell"])[-1]
-    step, found = hand.simple(DECODER) if settings["cell"] == "simple" else hand.gru(DECODER), []
-    for word in target:
-        h = step(hand.embed("decoder", word), h)
-        found.append(hand.logits(tanh(hand.affine("decoder.readout.project", h))))
-    return found
+    cell = settings["cell"]
+    states = run(getattr(hand, cell)(DECODER), hand.embed("decoder.", target), encode(hand, source, cell)[-1])
+    outputs = [h for h, _ in states] if cell == "lstm" else states
+    return [hand.affine("decoder.head", np.tanh(hand.affine("decoder.readout.project", h))) for h in outputs]
 
 
-@pytest.mark.parametrize("cell", ["simple", "gru"])
+@pytest.mark.parametrize("cell", ["simple", "lstm", "gru"])
 def test_a_context_read_once(cell: str) -> None:
     check("encoder-decoder", {**ONE_LAYER, "cell": cell}, fixed_context)
 
@@ -54,13 +55,11 @@ def test_a_context_read_once(cell: str) -> None:
 def same_context(hand: ByHand, source: list[int], target: list[int], settings: dict[str, Any]) -> list[Vector]:
     states = encode(hand, source, "gru")
     h = states[-1]
-    context = (
-        h if settings["summary"] == "final" else [sum(column) / len(states) for column in zip(*states, strict=True)]
-    )
+    context = h if settings["summary"] == "final" else np.mean(states, axis=0)
     step, found = hand.gru(DECODER), []
-    for word in target:
-        h = step(hand.embed("decoder", word) + context, h)
-        found.append(hand.logits(tanh(hand.affine("decoder.readout.project", h))))
+    for y in hand.embed("decoder.", target):
+        h = step(join(y, context), h)
+        found.append(hand.affine("decoder.head", np.tanh(hand.affine("decoder.readout.project", h))))
     return found
 
 
@@ -69,26 +68,54 @@ def test_a_context_read_at_every_step(summary: str) -> None:
     check("contextual", {**ONE_LAYER, "summary": summary}, same_context)
 
 
-def luong_score(hand: ByHand, name: str, settings: dict[str, Any], h: Vector, key: Vector) -> float:
-    if settings["score"] == "dot":
-        return dot(h, key)
-    if settings["score"] == "general":
-        return dot(h, hand.times(f"{name}.project.weight", key))
-    both = add(hand.times(f"{name}.query.weight", h), hand.times(f"{name}.key.weight", key))
-    return dot(hand.weights[f"{name}.energy"], tanh(both))
+def reversed_words(hand: ByHand, source: list[int], target: list[int], settings: dict[str, Any]) -> list[Vector]:
+    turned = [*source[-2::-1], source[-1]]  # the end mark stays last
+    start = run(hand.lstm(ENCODER), hand.embed("encoder.", turned), (ZERO, ZERO))[-1]
+    states = run(hand.lstm(DECODER), hand.embed("decoder.", target), start)
+    return [hand.affine("decoder.head", np.tanh(hand.affine("decoder.readout.project", h))) for h, _ in states]
+
+
+def test_the_source_turned_round() -> None:
+    check("sutskever", ONE_LAYER, reversed_words)
+
+
+def maxout(u: Vector) -> Vector:
+    return np.maximum(u[0::2], u[1::2])
+
+
+def context_in_cell_and_output(hand: ByHand, source: list[int], target: list[int], _: dict[str, Any]) -> list[Vector]:
+    context = encode(hand, source, "gru")[-1]
+    step, found = hand.gru("decoder.stack.layer.layers.0.cell"), []
+    s = np.tanh(hand.affine("decoder.bridge.project.0", context))
+    for y in hand.embed("decoder.", target):
+        s = step(join(y, context), s)
+        found.append(hand.affine("decoder.head", maxout(hand.affine("decoder.readout.project", join(s, y, context)))))
+    return found
+
+
+def test_a_context_in_cell_and_output() -> None:
+    check("cho", {k: v for k, v in ONE_LAYER.items() if k != "num_layers"}, context_in_cell_and_output)
+
+
+def luong_score(hand: ByHand, name: str, score: str, h: Vector, key: Vector) -> Any:
+    if score == "dot":
+        return h @ key
+    if score == "general":
+        return h @ (hand.weights[f"{name}.project.weight"] @ key)
+    return hand.weights[f"{name}.energy"] @ np.tanh(
+        hand.weights[f"{name}.query.weight"] @ h + hand.weights[f"{name}.key.weight"] @ key
+    )
 
 
 def attention_after(hand: ByHand, source: list[int], target: list[int], settings: dict[str, Any]) -> list[Vector]:
-    keys = encode(hand, source, "gru")
-    step, h, z, found = hand.gru(DECODER), keys[-1], [0.0] * EMBED_SIZE, []
-    is_fed = settings["input_feeding"]
+    keys, is_fed = encode(hand, source, "gru"), settings["input_feeding"]
+    step, h, z, found = hand.gru(DECODER), keys[-1], np.zeros(EMBED_SIZE), []
     name = "decoder.attention.score" if is_fed else "decoder.reader.attention.score"
-    for word in target:
-        y = hand.embed("decoder", word)
-        h = step(y + z if is_fed else y, h)
-        context = attend([luong_score(hand, name, settings, h, key) for key in keys], keys)
-        z = tanh(hand.affine("decoder.readout.project", h + context))
-        found.append(hand.logits(z))
+    for y in hand.embed("decoder.", target):
+        h = step(join(y, z) if is_fed else y, h)
+        context = attend([luong_score(hand, name, settings["score"], h, key) for key in keys], keys)
+        z = np.tanh(hand.affine("decoder.readout.project", join(h, context)))
+        found.append(hand.affine("decoder.head", z))
     return found
 
 
@@ -100,17 +127,18 @@ def test_attention_after_the_cell(score: str, input_feeding: bool) -> None:
 
 
 def attention_before(hand: ByHand, source: list[int], target: list[int], settings: dict[str, Any]) -> list[Vector]:
-    inputs, zero = [hand.embed("encoder", word) for word in source], [0.0] * HIDDEN_SIZE
-    forwards = run(hand.gru("encoder.layers.0.forwards.cell"), inputs, zero)
-    backwards = run(hand.gru("encoder.layers.0.backwards.cell"), inputs[::-1], zero)[::-1]
-    keys = [f + b for f, b in zip(forwards, backwards, strict=True)]
-    step, s, found = hand.gru("decoder.cell"), tanh(hand.affine("decoder.bridge.project", backwards[0])), []
-    for word in target:
-        y, name = hand.embed("decoder", word), "decoder.attention.score"
-        context = attend([luong_score(hand, name, {"score": "concat"}, s, key) for key in keys], keys)
-        s = step(y + context, s)
-        u = hand.affine("decoder.readout.project", s + y + context)
-        found.append(hand.logits([max(u[2 * j], u[2 * j + 1]) for j in range(EMBED_SIZE)]))
+    forwards, backwards = both_ways(
+        hand.gru("encoder.layers.0.forwards.cell"),
+        hand.gru("encoder.layers.0.backwards.cell"),
+        hand.embed("encoder.", source),
+        ZERO,
+    )
+    keys = [join(f, b) for f, b in zip(forwards, backwards, strict=True)]
+    step, s, found = hand.gru("decoder.cell"), np.tanh(hand.affine("decoder.bridge.project", backwards[0])), []
+    for y in hand.embed("decoder.", target):
+        context = attend([luong_score(hand, "decoder.attention.score", "concat", s, key) for key in keys], keys)
+        s = step(join(y, context), s)
+        found.append(hand.affine("decoder.head", maxout(hand.affine("decoder.readout.project", join(s, y, context)))))
     return found
 
 

@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqline.models.readers import NeverReads, Reader, ReadsAfterCell, ReadsSummary, final_output, mean_output
+from seqline.models.readers import NeverReads, Reader, ReadsAfterCell, ReadsSummary
 from seqline.parts.attention import Attention
 from seqline.parts.scores import DotScore
+from seqline.parts.summaries import final_output, mean_output
 from seqline.state import Encoded, select
 
 from ..small_models import assert_equal, right_padded

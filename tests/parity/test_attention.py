@@ -55,7 +55,8 @@ def test_a_score_is_its_formula(kind: str) -> None:
     expected = [
         [[one_score(kind, weights, q, k) for k in keys[b].tolist()] for q in query[b].tolist()] for b in range(BATCH)
     ]
-    assert_equal([score(query, score.prepare(keys))], [torch.tensor(expected, dtype=torch.float64)])
+    is_real = torch.ones(BATCH, SOURCE_LENGTH, dtype=torch.bool)
+    assert_equal([score(query, score.prepare(keys, is_real))], [torch.tensor(expected, dtype=torch.float64)])
 
 
 @every_score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,19 +12,27 @@ from torch import Tensor, nn
 from seqline.models.encoder import BidirectionalEncoder
 from seqline.parts.cells import CELLS
 from seqline.parts.embeddings import Embedding
+from seqline.parts.linear_cells import LINEAR_CELLS
 from seqline.parts.recurrent import Bidirectional, Recurrent, reverse_real
 
 from ..small_models import assert_equal, flatten, gradients, random_weights, right_padded
 
-REFERENCES: dict[str, Any] = {"simple": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+REFERENCES: dict[str, Any] = {
+    "simple": nn.RNN,
+    "simple-relu": partial(nn.RNN, nonlinearity="relu"),
+    "gru": nn.GRU,
+    "lstm": nn.LSTM,
+}
+ALL_CELLS = {**CELLS, **LINEAR_CELLS}
 INPUT_SIZE, HIDDEN_SIZE = 3, 5
 LENGTHS, LENGTH = [4, 1, 7, 6], 9  # the last columns are padding in every row
 
-every_cell = pytest.mark.parametrize("kind", CELLS)
+every_cell = pytest.mark.parametrize("kind", ALL_CELLS)
+every_torch_cell = pytest.mark.parametrize("kind", REFERENCES)
 
 
 def make_layer(kind: str, input_size: int = INPUT_SIZE) -> Bidirectional:
-    return random_weights(Bidirectional(*(Recurrent(CELLS[kind](input_size, HIDDEN_SIZE)) for _ in range(2))))
+    return random_weights(Bidirectional(*(Recurrent(ALL_CELLS[kind](input_size, HIDDEN_SIZE)) for _ in range(2))))
 
 
 def make_input() -> tuple[Tensor, Tensor]:
@@ -45,7 +54,7 @@ def reference_names(prefix: str, depth: int) -> dict[str, str]:
 def test_each_direction_ends_where_its_row_ends(kind: str) -> None:
     (x, mask), layer = make_input(), make_layer(kind)
     outputs, (end, start) = layer(x, mask)
-    h_end, h_start = (state[0] if kind == "lstm" else state for state in (end, start))
+    h_end, h_start = (layer.forwards.cell.output_of(state) for state in (end, start))
     for row, length in enumerate(LENGTHS):
         assert torch.equal(h_end[row], outputs[row, length - 1, :HIDDEN_SIZE])
         assert torch.equal(h_start[row], outputs[row, 0, HIDDEN_SIZE:])
@@ -62,7 +71,7 @@ def test_exchanged_directions_on_reversed_rows_exchange_the_halves(kind: str) ->
     assert_equal(flatten((mirrored_start, mirrored_end)), flatten((end, start)))
 
 
-@every_cell
+@every_torch_cell
 def test_both_ways_is_torchs_packed_layer(kind: str) -> None:
     (x, mask), layer = make_input(), make_layer(kind)
     names = reference_names("", 0)
@@ -84,7 +93,7 @@ def test_both_ways_is_torchs_packed_layer(kind: str) -> None:
     )
 
 
-@every_cell
+@every_torch_cell
 def test_the_encoder_stacks_layers_as_torch_does(kind: str) -> None:
     layers = [make_layer(kind), make_layer(kind, 2 * HIDDEN_SIZE)]
     encoder = random_weights(BidirectionalEncoder(Embedding(11, INPUT_SIZE, 0.0), layers, 0.0))

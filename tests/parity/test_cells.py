@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,25 +10,39 @@ import torch
 from torch import Tensor, nn
 
 from seqline.parts.cells import CELLS, Cell
+from seqline.parts.linear_cells import LINEAR_CELLS
 from seqline.parts.recurrent import Recurrent, Stack, is_right_padded, unroll
 from seqline.watch import watch
 
 from ..small_models import assert_equal, flatten, gradients, random_weights, right_padded
 
-REFERENCES: dict[str, Any] = {"simple": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+REFERENCES: dict[str, Any] = {
+    "simple": nn.RNN,
+    "simple-relu": partial(nn.RNN, nonlinearity="relu"),
+    "gru": nn.GRU,
+    "lstm": nn.LSTM,
+}
+NO_REFERENCE = {
+    "simple-identity",
+    "lstm-peepholes",
+}  # torch has no such cell; tests/parts/test_cells.py has them by hand
+ALL_CELLS = {**CELLS, **LINEAR_CELLS}
+FUSABLE = [kind for kind, cell in ALL_CELLS.items() if cell.is_fusable]
 INPUT_SIZE, HIDDEN_SIZE, BATCH, LENGTH = 3, 5, 4, 7
 RIGHT_PADDED = [[7, 1, 4, 0], [3, 0, 2, 1], [7, 7, 7, 7], [0, 0, 0, 0]]
 
-every_cell = pytest.mark.parametrize("kind", CELLS)
+every_cell = pytest.mark.parametrize("kind", ALL_CELLS)
+every_fusable_cell = pytest.mark.parametrize("kind", FUSABLE)
+every_torch_cell = pytest.mark.parametrize("kind", REFERENCES)
 
 
 def make_cell(kind: str) -> Cell:
-    return random_weights(CELLS[kind](INPUT_SIZE, HIDDEN_SIZE))
+    return random_weights(ALL_CELLS[kind](INPUT_SIZE, HIDDEN_SIZE))
 
 
 def make_state(kind: str) -> Any:
     h, c = torch.randn(2, BATCH, HIDDEN_SIZE, dtype=torch.float64).requires_grad_().unbind()
-    return (h, c) if kind == "lstm" else h
+    return (h, c) if kind.startswith("lstm") else h
 
 
 def make_input(mask: Tensor | None = None) -> Tensor:
@@ -38,10 +53,11 @@ def make_input(mask: Tensor | None = None) -> Tensor:
 
 
 def test_every_cell_has_a_reference() -> None:
-    assert set(REFERENCES) == set(CELLS)
+    assert set(REFERENCES) == set(CELLS) - NO_REFERENCE
+    assert set(FUSABLE) == set(ALL_CELLS) - NO_REFERENCE
 
 
-@every_cell
+@every_torch_cell
 def test_the_loop_is_torchs_layer(kind: str) -> None:
     cell = make_cell(kind)
     reference = REFERENCES[kind](INPUT_SIZE, HIDDEN_SIZE, batch_first=True).double()
@@ -65,7 +81,7 @@ def test_the_loop_is_torchs_layer(kind: str) -> None:
     )
 
 
-@every_cell
+@every_torch_cell
 def test_a_stack_is_torchs_layers(kind: str) -> None:
     sizes = [INPUT_SIZE, HIDDEN_SIZE]
     stack = random_weights(Stack([Recurrent(CELLS[kind](size, HIDDEN_SIZE)) for size in sizes], 0.0))
@@ -95,7 +111,7 @@ def test_a_stack_is_torchs_layers(kind: str) -> None:
     )
 
 
-@every_cell
+@every_fusable_cell
 @pytest.mark.parametrize("lengths", [None, *RIGHT_PADDED], ids=str)
 def test_the_fused_path_is_the_loop(kind: str, lengths: list[int] | None) -> None:
     cell = make_cell(kind)
@@ -110,7 +126,7 @@ def test_the_fused_path_is_the_loop(kind: str, lengths: list[int] | None) -> Non
     inputs = [*cell.parameters(), x, *flatten(state)]
     found = gradients(inputs, outputs[real], *final)
     assert_equal(found, gradients(inputs, expected[real], *expected_final))
-    assert (found[4][~real] == 0).all()  # the padding has no gradient
+    assert (found[len(list(cell.parameters()))][~real] == 0).all()  # the padding has no gradient
 
 
 @every_cell
@@ -122,7 +138,7 @@ def test_a_row_without_input_keeps_its_state(kind: str) -> None:
         assert (after[[1, 3]] != before[[1, 3]]).all()
 
 
-@every_cell
+@every_fusable_cell
 def test_right_padding_is_fused_and_anything_else_is_not(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     layer, calls = Recurrent(make_cell(kind)), []
     fused = type(layer.cell).fused
@@ -149,7 +165,7 @@ def test_holes_in_the_mask_are_as_if_cut_out(kind: str) -> None:
     outputs, final = layer(x, state, mask)
     for row in range(BATCH):
         before = [s[row : row + 1] for s in flatten(state)]
-        before = tuple(before) if kind == "lstm" else before[0]
+        before = tuple(before) if kind.startswith("lstm") else before[0]
         if not mask[row].any():
             assert_equal([s[row : row + 1] for s in flatten(final)], flatten(before))
             continue
@@ -182,12 +198,12 @@ def test_right_padding_is_recognized() -> None:
     assert not is_right_padded(torch.tensor([[True, False, True]]))
 
 
-def test_an_lstm_starts_by_remembering() -> None:
-    bias = CELLS["lstm"](INPUT_SIZE, HIDDEN_SIZE).bias_ih.view(4, HIDDEN_SIZE)
-    assert bias.tolist() == [[gate] * HIDDEN_SIZE for gate in (0.0, 1.0, 0.0, 0.0)]
-
-
-@every_cell
-def test_recurrent_weights_start_orthogonal(kind: str) -> None:
-    for gate in CELLS[kind](INPUT_SIZE, HIDDEN_SIZE).weight_hh.chunk(CELLS[kind].num_gates):
-        assert_equal([gate @ gate.T], [torch.eye(HIDDEN_SIZE)], tolerance=1e-5)
+@pytest.mark.parametrize("kind", sorted(NO_REFERENCE))
+def test_a_cell_without_a_kernel_runs_the_loop(kind: str) -> None:
+    layer, x, state = Recurrent(make_cell(kind)), make_input(), make_state(kind)
+    outputs, final = layer(x, state)
+    expected, expected_final = unroll(layer.cell, x, state, None)
+    assert torch.equal(outputs, expected)
+    assert_equal(flatten(final), flatten(expected_final))
+    with pytest.raises(NotImplementedError, match="kernel"):
+        layer.cell.fused(x, state, None)

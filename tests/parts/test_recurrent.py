@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from seqline.parts.cells import GRUCell, LSTMCell, SimpleCell
-from seqline.parts.recurrent import Recurrent, Stack, reverse_real, unroll
+from seqline.parts.recurrent import BesideInput, Each, Recurrent, ResidualLayer, Stack, reverse_real, unroll
 
 from ..small_models import assert_equal, flatten, random_weights, right_padded
 
@@ -100,3 +100,38 @@ def test_dropout_stands_between_layers_only() -> None:
         outputs, _ = stack(x, stack.initial_state(8))
         assert abs((outputs == 0).float().mean().item() - share) < 0.05
         assert torch.equal(stack.eval()(x, stack.initial_state(8))[0], x)
+
+
+def test_a_residual_layer_adds_its_input() -> None:
+    inner, x = random_weights(Recurrent(LSTMCell(4, 4))), torch.randn(3, 6, 4, dtype=torch.float64)
+    layer, mask = ResidualLayer(inner, 0.0), right_padded([6, 1, 4], 6)
+    outputs, state = layer(x, layer.initial_state(3), mask)
+    change, expected = inner(x, inner.initial_state(3), mask)
+    assert torch.equal(outputs, x + change)
+    assert_equal(flatten(state), flatten(expected))
+
+
+def test_dropout_acts_on_the_residual_branch_and_not_beside_it() -> None:
+    layer, x = ResidualLayer(Each(nn.Identity()), 0.5).train(), torch.ones(8, 50, 10)
+    outputs, _ = layer(x, layer.initial_state(8))
+    assert set(outputs.unique().tolist()) == {1.0, 3.0}  # x + 0 and x + x / (1 - 0.5)
+    assert torch.equal(layer.eval()(x, None)[0], 2 * x)
+
+
+def test_a_residual_stack_reads_in_pieces_as_at_once() -> None:
+    layers = [Recurrent(LSTMCell(3, 5)), *(ResidualLayer(Recurrent(GRUCell(5, 5)), 0.3) for _ in range(2))]
+    stack = random_weights(Stack(layers, 0.0))
+    x, mask = torch.randn(3, 6, 3, dtype=torch.float64), right_padded([6, 1, 4], 6)
+    whole, end = stack(x, stack.initial_state(3), mask)
+    first, state = stack(x[:, :2], stack.initial_state(3), mask[:, :2])
+    second, state = stack(x[:, 2:], state, mask[:, 2:])
+    assert_equal([torch.cat([first, second], 1)[mask], *flatten(state)], [whole[mask], *flatten(end)])
+
+
+def test_what_stands_beside_its_input_is_outputs_then_inputs() -> None:
+    inner, x = random_weights(Recurrent(GRUCell(3, 5))), torch.randn(2, 6, 3, dtype=torch.float64)
+    layer = BesideInput(inner)
+    outputs, state = layer(x, layer.initial_state(2))
+    expected, end = inner(x, inner.initial_state(2))
+    assert torch.equal(outputs, torch.cat([expected, x], -1))
+    assert torch.equal(state, end)

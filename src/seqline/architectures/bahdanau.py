@@ -11,23 +11,35 @@ Symbols: s decoder state, h annotation, e score (`AdditiveScore`), a weight, c c
 Source: Bahdanau et al. 2015 (1409.0473), equations 4 to 7 and section A.2.
 Differs: the GRU's reset gate acts after the matrix product and its update gate keeps the old state (both as in torch); the output
     reads s_i, as the paper's equation 4 says, where its appendix prints s_{i-1}; head and target embedding are tied, so maxout
-    returns the embedding's width.
+    returns the embedding's width. Coverage is that of Tu et al. 2016 (1601.04811). Ours: the score multi-head, the windows of
+    `luong`, and encoders other than the bidirectional one, for which s_0 = tanh(W_s c), c the last output of the recurrent
+    encoder and the mean of the others'.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-from seqline.architectures.recipe import Choices, Recipe, Settings, SizeName, Vocabulary, Width
+import torch
+from torch import nn
+
+from seqline.architectures.attention_settings import AttentionSettings
+from seqline.architectures.recipe import Choices, Recipe, SizeName, Vocabulary, Width
+from seqline.architectures.source_encoders import (
+    SourceName,
+    SourceSizes,
+    has_final_states,
+    make_source_encoder,
+    source_size,
+)
 from seqline.models.attentive_decoder import AttendFirstDecoder
-from seqline.models.encoder import BidirectionalEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
-from seqline.parts.attention import Attention
-from seqline.parts.bridges import BackwardTanhBridge
+from seqline.parts.attention import SourceAttention
+from seqline.parts.bridges import BackwardTanhBridge, FinalTanhBridge, MeanBridge
 from seqline.parts.cells import GRUCell
 from seqline.parts.feed_forward import Maxout
 from seqline.parts.heads import VocabularyHead
-from seqline.parts.recurrent import Bidirectional, Recurrent
+from seqline.parts.recurrent import Recurrent, Stack
 from seqline.parts.scores import AdditiveScore
 
 SIZES: dict[SizeName, dict[str, Any]] = {
@@ -37,29 +49,68 @@ SIZES: dict[SizeName, dict[str, Any]] = {
 }
 
 
-class BahdanauSettings(Settings):
-    """`hidden_size` is the decoder's width and that of each direction of the encoder."""
+class BahdanauSettings(AttentionSettings):
+    """`hidden_size` is the decoder's width and that of each direction of the encoder, `attention_size` that inside the score.
 
-    hidden_size: int = Width
+    score: additive, or multi-head, which needs no `attention_size`. encoder: what reads the source, one layer of it.
+    """
+
     attention_size: int = Width
+    score: Literal["additive", "multi-head"] = "additive"
+    encoder: SourceName = "bidirectional"
+
+    @property
+    def is_multi_head(self) -> bool:
+        """Tell whether the score is that of several heads."""
+        return self.score == "multi-head"
+
+    @property
+    def source_sizes(self) -> SourceSizes:
+        """The encoder's widths, its one layer and dropout."""
+        return SourceSizes(self.embed_size, self.hidden_size, 1, self.dropout)
+
+    def make_layer(self, input_size: int) -> Recurrent:
+        """Return a recurrent layer of the encoder."""
+        return Recurrent(GRUCell(input_size, self.hidden_size))
+
+    def make_attention(self, key_size: int) -> SourceAttention:
+        """Return what reads an encoder's outputs of width `key_size`."""
+        if self.is_multi_head:
+            return self.make_heads(key_size)
+        if self.coverage:
+            return self.make_coverage(key_size, self.attention_size)
+        return self.make_plain(AdditiveScore(self.hidden_size, key_size, self.attention_size))
+
+    def make_bridge(self, key_size: int) -> nn.Module:
+        """Return the bridge into the decoder's cell, whose state is one vector of `hidden_size`."""
+        if self.encoder == "bidirectional":
+            return BackwardTanhBridge(self.hidden_size, self.hidden_size)
+        kind = FinalTanhBridge if has_final_states(self.encoder) else MeanBridge
+        return kind(key_size, lambda batch_size: torch.empty(batch_size, self.hidden_size))
 
 
 def build(settings: BahdanauSettings, vocab: Vocabulary) -> EncoderDecoder:
     """Build the recipe."""
-    width, annotation_size = settings.hidden_size, 2 * settings.hidden_size
+    key_size = source_size(settings.encoder, settings.source_sizes)
+    context_size = settings.context_size(key_size)
+    width, embed = settings.hidden_size, settings.embed_size
     source, target = settings.embeddings(vocab)
-    both_ways = Bidirectional(
-        Recurrent(GRUCell(settings.embed_size, width)), Recurrent(GRUCell(settings.embed_size, width))
+    encoder = make_source_encoder(
+        settings.encoder,
+        source,
+        settings.source_sizes,
+        lambda input_size: Stack([settings.make_layer(input_size)], settings.dropout),
+        settings.make_layer,
     )
     decoder = AttendFirstDecoder(
         embedding=target,
-        bridge=BackwardTanhBridge(width, width),
-        attention=Attention(AdditiveScore(width, annotation_size, settings.attention_size)),
-        cell=GRUCell(settings.embed_size + annotation_size, width),
-        readout=Maxout(width + settings.embed_size + annotation_size, settings.embed_size),
-        head=VocabularyHead(settings.embed_size, vocab.target_size, tied=target.weight),
+        bridge=settings.make_bridge(key_size),
+        attention=settings.make_attention(key_size),
+        cell=GRUCell(embed + context_size, width),
+        readout=Maxout(width + embed + context_size, embed),
+        head=VocabularyHead(embed, vocab.target_size, tied=target.weight),
     )
-    return EncoderDecoder(BidirectionalEncoder(source, [both_ways], settings.dropout), decoder)
+    return EncoderDecoder(encoder, decoder)
 
 
 RECIPE = Recipe(
@@ -67,7 +118,13 @@ RECIPE = Recipe(
     title="attention before the cell, over a source read both ways",
     paper="Bahdanau et al. 2015 (1409.0473)",
     choices=Choices(
-        "GRU", "both directions", "tanh of the backward end", "before the cell", "additive", "everywhere", "none"
+        "GRU",
+        "both directions; or one, convolution, embeddings",
+        "tanh of the backward end",
+        "before the cell",
+        "additive; or several heads",
+        "everywhere; or local-m, local-p",
+        "none",
     ),
     settings=BahdanauSettings,
     sizes=SIZES,

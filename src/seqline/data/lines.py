@@ -31,6 +31,16 @@ RATIO_FREE_BYTES = 16 * 1024**2
 _CHUNK_BYTES = 1024**2
 
 
+def read_text(path: str) -> str:
+    r"""Read a whole text: its lines with `\n` between them, and at the end where the file has one.
+
+    Raises:
+        UserError: as `read_lines`.
+    """
+    lines, is_ended = _read(path)
+    return "\n".join(lines) + ("\n" if is_ended else "")
+
+
 def read_lines(path: str) -> list[str]:
     r"""Read every line of a text file, plain or gzip; `-` is standard input.
 
@@ -39,6 +49,11 @@ def read_lines(path: str) -> list[str]:
     Raises:
         UserError: no regular file, not UTF-8, a NUL, a line or a file over its limit, damaged gzip; with file and line.
     """
+    return _read(path)[0]
+
+
+def _read(path: str) -> tuple[list[str], bool]:
+    """Return the lines, and whether the last one has an end."""
     name = "standard input" if path == "-" else path
     with nullcontext(_standard_input()) if path == "-" else open_regular(path) as file:
         chunks = _chunks(_Source(file), name)
@@ -59,7 +74,7 @@ def read_lines(path: str) -> list[str]:
                 _refuse_long(name, len(lines) + 1)
         if rest:
             lines += _decode(rest, name, len(lines), offset)
-    return lines
+    return lines, bool(lines) and not rest
 
 
 class _Source:

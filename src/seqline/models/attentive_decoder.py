@@ -1,4 +1,7 @@
-"""Recurrent decoders whose reading feeds back into the cell, so that a target is read step by step."""
+"""Recurrent decoders whose state holds more than their layers: what they read feeds back, or their attention remembers.
+
+The first two run a target step by step, for the cell needs what was read; the third runs its layers in one call.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import torch
 from torch import nn
 
 from seqline.models.decoder import RecurrentMemory
-from seqline.parts.attention import Attention
+from seqline.parts.attention import SourceAttention
 from seqline.parts.cells import Cell
 from seqline.parts.embeddings import Embedding
 from seqline.parts.heads import VocabularyHead
@@ -18,10 +21,11 @@ from seqline.state import Encoded
 
 
 class FeedState(NamedTuple):
-    """The stack's state and the attentional vector of the step before [B Z]."""
+    """The stack's state, the attentional vector of the step before [B Z], and the attention's state."""
 
     layers: Any
     feed: Tensor
+    reading: Any
 
 
 class InputFeedingDecoder(nn.Module):
@@ -34,7 +38,7 @@ class InputFeedingDecoder(nn.Module):
         self,
         embedding: Embedding,
         bridge: nn.Module,
-        attention: Attention,
+        attention: SourceAttention,
         stack: Stack,
         readout: nn.Module,
         head: VocabularyHead,
@@ -46,11 +50,12 @@ class InputFeedingDecoder(nn.Module):
 
     def prepare(self, encoded: Encoded) -> RecurrentMemory:
         """Compute what a source gives once."""
-        return RecurrentMemory(self.bridge(encoded.final), self.attention.prepare(encoded.outputs, encoded.is_real))
+        return RecurrentMemory(self.bridge(encoded), self.attention.prepare(encoded.outputs, encoded.is_real))
 
     def initial_state(self, memory: RecurrentMemory, batch_size: int) -> FeedState:
         """Return the bridged state, and zeros for the vector that no step has made yet."""
-        return FeedState(memory.first_state, self.head.weight.new_zeros(batch_size, self.feed_size))
+        feed = self.head.weight.new_zeros(batch_size, self.feed_size)
+        return FeedState(memory.first_state, feed, self.attention.initial_state(memory.read))
 
     def forward(
         self,
@@ -63,12 +68,19 @@ class InputFeedingDecoder(nn.Module):
 
         def step(y: Tensor, state: FeedState) -> tuple[Tensor, FeedState]:
             h, layers = self.stack(torch.cat([y, state.feed], dim=-1)[:, None], state.layers)
-            context = self.attention(h, memory.read)
+            context, reading = self.attention.read(h, memory.read, state.reading)
             z = self.embedding.dropout(self.readout(torch.cat([self.embedding.dropout(h), context], dim=-1)))[:, 0]
-            return z, FeedState(layers, z)
+            return z, FeedState(layers, z, reading)
 
         z, state = unroll(step, self.embedding.dropout(self.embedding(ids)), state, mask)
         return self.head(z), state
+
+
+class AttendingState(NamedTuple):
+    """The state of the cell or of the stack, and the attention's."""
+
+    layers: Any
+    reading: Any
 
 
 class AttendFirstDecoder(nn.Module):
@@ -81,7 +93,7 @@ class AttendFirstDecoder(nn.Module):
         self,
         embedding: Embedding,
         bridge: nn.Module,
-        attention: Attention,
+        attention: SourceAttention,
         cell: Cell,
         readout: nn.Module,
         head: VocabularyHead,
@@ -92,23 +104,72 @@ class AttendFirstDecoder(nn.Module):
 
     def prepare(self, encoded: Encoded) -> RecurrentMemory:
         """Compute what a source gives once."""
-        return RecurrentMemory(self.bridge(encoded.final), self.attention.prepare(encoded.outputs, encoded.is_real))
+        return RecurrentMemory(self.bridge(encoded), self.attention.prepare(encoded.outputs, encoded.is_real))
 
-    def initial_state(self, memory: RecurrentMemory, batch_size: int) -> Any:
-        """Return the state the bridge made."""
-        return memory.first_state
+    def initial_state(self, memory: RecurrentMemory, batch_size: int) -> AttendingState:
+        """Return the state the bridge made, and that of an attention that has read nothing."""
+        return AttendingState(memory.first_state, self.attention.initial_state(memory.read))
 
     def forward(
-        self, ids: Int[Tensor, "B T"], state: Any, memory: RecurrentMemory, mask: Bool[Tensor, "B T"] | None = None
-    ) -> tuple[Float[Tensor, "B T V"], Any]:
+        self,
+        ids: Int[Tensor, "B T"],
+        state: AttendingState,
+        memory: RecurrentMemory,
+        mask: Bool[Tensor, "B T"] | None = None,
+    ) -> tuple[Float[Tensor, "B T V"], AttendingState]:
         """Read target ids and return the logits of the next ones."""
 
-        def step(y: Tensor, state: Any) -> tuple[tuple[Tensor, Tensor], Any]:
-            context = self.attention(self.cell.output_of(state)[:, None], memory.read)[:, 0]
-            s, state = self.cell(torch.cat([y, context], dim=-1), state)
-            return (s, context), state
+        def step(y: Tensor, state: AttendingState) -> tuple[tuple[Tensor, Tensor], AttendingState]:
+            query = self.cell.output_of(state.layers)[:, None]
+            context, reading = self.attention.read(query, memory.read, state.reading)
+            s, cell_state = self.cell(torch.cat([y, context[:, 0]], dim=-1), state.layers)
+            return (s, context[:, 0]), AttendingState(cell_state, reading)
 
         y = self.embedding.dropout(self.embedding(ids))
         (s, context), state = unroll(step, y, state, mask)
         t = self.readout(torch.cat([self.embedding.dropout(s), y, context], dim=-1))
         return self.head(self.embedding.dropout(t)), state
+
+
+class AttendAfterDecoder(nn.Module):
+    """h_n = f(h_{n-1}, y_{n-1});  C_n by attention from h_n;  logits = W g([h_n; C_n]).
+
+    As a `RecurrentDecoder` with `ReadsAfterCell`, for an attention that has a state: a window that counts target tokens.
+
+    Source: Luong et al. 2015 (1508.04025), section 3, without input feeding.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        bridge: nn.Module,
+        attention: SourceAttention,
+        stack: Stack,
+        readout: nn.Module,
+        head: VocabularyHead,
+    ) -> None:
+        super().__init__()
+        self.embedding, self.bridge, self.attention = embedding, bridge, attention
+        self.stack, self.readout, self.head = stack, readout, head
+
+    def prepare(self, encoded: Encoded) -> RecurrentMemory:
+        """Compute what a source gives once."""
+        return RecurrentMemory(self.bridge(encoded), self.attention.prepare(encoded.outputs, encoded.is_real))
+
+    def initial_state(self, memory: RecurrentMemory, batch_size: int) -> AttendingState:
+        """Return the bridged state, and that of an attention that has read nothing."""
+        return AttendingState(memory.first_state, self.attention.initial_state(memory.read))
+
+    def forward(
+        self,
+        ids: Int[Tensor, "B T"],
+        state: AttendingState,
+        memory: RecurrentMemory,
+        mask: Bool[Tensor, "B T"] | None = None,
+    ) -> tuple[Float[Tensor, "B T V"], AttendingState]:
+        """Read target ids and return the logits of the next ones."""
+        h, layers = self.stack(self.embedding.dropout(self.embedding(ids)), state.layers, mask)
+        h = self.embedding.dropout(h)
+        context, reading = self.attention.read(h, memory.read, state.reading, mask)
+        z = self.readout(torch.cat([h, context], dim=-1))
+        return self.head(self.embedding.dropout(z)), AttendingState(layers, reading)

@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 import torch
 from torch import nn
 
-from seqline.models.readers import final_output
 from seqline.parts.attention import Attention
 from seqline.parts.heads import VocabularyHead
+from seqline.parts.summaries import final_output
 from seqline.shapes import Bool, Float, Int, Tensor
 from seqline.state import Encoded
 

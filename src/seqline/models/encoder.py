@@ -8,12 +8,8 @@ import torch
 from torch import nn
 
 from seqline.parts.embeddings import Embedding
-from seqline.parts.feed_forward import FeedForward
-from seqline.parts.positions import positions_from, sinusoid
-from seqline.parts.recurrent import Bidirectional, Stack
-from seqline.parts.residual import PostNorm
-from seqline.parts.self_attention import MultiHeadAttention
-from seqline.shapes import Bool, Float, Int, Tensor
+from seqline.parts.recurrent import Bidirectional, Stack, reverse_real
+from seqline.shapes import Bool, Int, Tensor
 from seqline.state import Encoded
 from seqline.watch import show
 
@@ -29,6 +25,29 @@ class RecurrentEncoder(nn.Module):
         """Encode right-padded sources."""
         x = self.embedding.dropout(self.embedding(ids))
         outputs, final = self.stack(x, self.stack.initial_state(len(ids)), is_real)
+        show("encoder", ids=ids, outputs=outputs)
+        return Encoded(outputs, is_real, final)
+
+
+class ReversingEncoder(nn.Module):
+    """Reads each row's words from the last to the first, then the end mark; output j still belongs to token j.
+
+    `final` is one state a layer after the end mark, as in `RecurrentEncoder`.
+
+    Source: Sutskever et al. 2014 (1409.3215), section 3.3.
+    """
+
+    def __init__(self, embedding: Embedding, stack: nn.Module) -> None:
+        super().__init__()
+        self.embedding, self.stack = embedding, stack
+
+    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
+        """Encode right-padded sources, each of which ends in its end mark."""
+        # All real entries but the last: the words, without the end mark.
+        is_word = is_real & torch.nn.functional.pad(is_real[:, 1:], (0, 1))
+        x = reverse_real(self.embedding.dropout(self.embedding(ids)), is_word)
+        outputs, final = self.stack(x, self.stack.initial_state(len(ids)), is_real)  # pyright: ignore[reportCallIssue]
+        outputs = reverse_real(outputs, is_word)
         show("encoder", ids=ids, outputs=outputs)
         return Encoded(outputs, is_real, final)
 
@@ -49,36 +68,3 @@ class BidirectionalEncoder(nn.Module):
             final.append(ends)
         show("encoder", ids=ids, outputs=x)
         return Encoded(x, is_real, tuple(final))
-
-
-class TransformerEncoderLayer(nn.Module):
-    """Full self-attention, then a feed-forward map, each in a residual connection."""
-
-    def __init__(self, width: int, num_heads: int, inner_size: int, dropout: float) -> None:
-        super().__init__()
-        self.attention, self.after_attention = MultiHeadAttention(width, num_heads), PostNorm(width, dropout)
-        self.feed_forward = FeedForward(width, inner_size, dropout)
-        self.after_feed_forward = PostNorm(width, dropout)
-
-    def forward(self, x: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
-        """Let every position read every real one."""
-        x = self.after_attention(x, self.attention(x, self.attention.prepare(x, is_real)))
-        return self.after_feed_forward(x, self.feed_forward(x))
-
-
-class TransformerEncoder(nn.Module):
-    """Embedding plus sinusoid, then layers; `final` is None, for nothing is carried along time."""
-
-    def __init__(self, embedding: Embedding, layers: Sequence[TransformerEncoderLayer]) -> None:
-        super().__init__()
-        self.embedding, self.layers = embedding, nn.ModuleList(layers)
-
-    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
-        """Encode right-padded sources."""
-        x = self.embedding(ids)
-        start = torch.zeros(len(ids), dtype=torch.long, device=ids.device)
-        x = self.embedding.dropout(x + sinusoid(positions_from(start, is_real), x.shape[-1], x.dtype))
-        for layer in self.layers:
-            x = layer(x, is_real)
-        show("encoder", ids=ids, outputs=x)
-        return Encoded(x, is_real, None)

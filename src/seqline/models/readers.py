@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from seqline.parts.attention import Attention, KeyValues
+from seqline.parts.attention import KeyValues, SourceAttention
 from seqline.shapes import Float, Tensor
 from seqline.state import Encoded
 from seqline.watch import show
@@ -66,26 +66,19 @@ class ReadsSummary(Reader):
 
 
 class ReadsAfterCell(Reader):
-    """Attention from each output h_n: z_n = [h_n; C_n]."""
+    """Attention from each output h_n: z_n = [h_n; C_n].
 
-    def __init__(self, attention: Attention, source_size: int) -> None:
+    Args:
+        attention: one that carries nothing from query to query (else models/attentive_decoder.py).
+        context_size: width of its contexts.
+    """
+
+    def __init__(self, attention: SourceAttention, context_size: int) -> None:
         super().__init__()
-        self.attention, self.output_growth = attention, source_size
+        self.attention, self.output_growth = attention, context_size
 
     def prepare(self, encoded: Encoded) -> KeyValues:
         return self.attention.prepare(encoded.outputs, encoded.is_real)
 
     def after(self, h: Float[Tensor, "B T D"], memory: KeyValues) -> Float[Tensor, "B T Z"]:
         return torch.cat([h, self.attention(h, memory)], dim=-1)
-
-
-def final_output(encoded: Encoded) -> Float[Tensor, "B D"]:
-    """Return each row's output at its last real position."""
-    last = (encoded.is_real.sum(1) - 1).clamp(min=0)
-    return encoded.outputs[torch.arange(len(last), device=last.device), last]
-
-
-def mean_output(encoded: Encoded) -> Float[Tensor, "B D"]:
-    """Return each row's mean over its real positions."""
-    is_real = encoded.is_real[..., None]
-    return (encoded.outputs * is_real).sum(1) / is_real.sum(1).clamp(min=1)

@@ -2,6 +2,7 @@
 
 A cell maps an input and a state to an output and the next state. Its parameters have the names, shapes and gate order of
 `torch.nn.RNN`, `LSTM` and `GRU` (one layer), so that `fused` can hand a whole sequence to torch's kernel on the same weights.
+Cells whose state enters linearly, and which therefore need no loop, are in parts/linear_cells.py.
 """
 
 from __future__ import annotations
@@ -17,45 +18,26 @@ from seqline.watch import show
 
 
 class Cell(nn.Module, ABC):
-    """One step of a recurrent layer.
+    """One step of a recurrent layer, and a faster way along a whole sequence where `is_fusable`.
 
     Args:
         input_size: width of the input x_t.
         hidden_size: width of the output h_t.
     """
 
-    num_gates: int
+    is_fusable = True
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
         self.input_size, self.hidden_size = input_size, hidden_size
-        rows = self.num_gates * hidden_size
-        self.weight_ih = nn.Parameter(torch.empty(rows, input_size))
-        self.weight_hh = nn.Parameter(torch.empty(rows, hidden_size))
-        self.bias_ih = nn.Parameter(torch.empty(rows))
-        self.bias_hh = nn.Parameter(torch.empty(rows))
-        self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        """Draw input weights by Glorot (2010), recurrent weights orthogonal gate by gate, biases zero."""
-        for gate in self.weight_ih.data.chunk(self.num_gates):
-            nn.init.xavier_uniform_(gate)
-        for gate in self.weight_hh.data.chunk(self.num_gates):
-            nn.init.orthogonal_(gate)
-        nn.init.zeros_(self.bias_ih)
-        nn.init.zeros_(self.bias_hh)
-
-    def weights(self) -> list[Tensor]:
-        """Return the parameters in the order torch's fused kernels take them."""
-        return [self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh]
-
+    @abstractmethod
     def initial_state(self, batch_size: int) -> Any:
         """Return zeros for `batch_size` rows."""
-        return self.weight_hh.new_zeros(batch_size, self.hidden_size)
 
+    @abstractmethod
     def output_of(self, state: Any) -> Float[Tensor, "B D"]:
-        """Return the h in a state."""
-        return state
+        """Return the h that belongs to a state."""
 
     @abstractmethod
     def forward(self, x: Float[Tensor, "B I"], state: Any) -> tuple[Float[Tensor, "B D"], Any]:
@@ -63,11 +45,64 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def fused(self, x: Float[Tensor, "B T I"], state: Any, is_real: Bool[Tensor, "B T"] | None) -> tuple[Tensor, Any]:
-        """Run a right-padded sequence through torch's kernel; the state stops at each row's last real input."""
+        """Run a right-padded sequence without the loop; the state stops at each row's last real input.
+
+        Called only where `is_fusable`.
+        """
 
 
-class _HiddenOnly(Cell):
+def state_after(
+    states: Float[Tensor, "B T D"], is_real: Bool[Tensor, "B T"] | None, before: Float[Tensor, "B D"]
+) -> Float[Tensor, "B D"]:
+    """Return each row's state after its last real input, `before` where a row has none.
+
+    Args:
+        states: the state after every input.
+        is_real: right-padded; None = all real.
+        before: the state before the first input.
+    """
+    if is_real is None:
+        return states[:, -1]
+    lengths = is_real.sum(1)
+    final = states[torch.arange(len(states), device=states.device), (lengths - 1).clamp(min=0)]
+    return torch.where((lengths > 0)[:, None], final, before)
+
+
+class _WeightedCell(Cell):
+    """A cell whose gates are made of W_ih x + b_ih and W_hh h + b_hh, `num_gates` blocks of rows in torch's order."""
+
+    num_gates: int
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size, hidden_size)
+        rows = self.num_gates * hidden_size
+        self.weight_ih = nn.Parameter(torch.empty(rows, input_size))
+        self.weight_hh = nn.Parameter(torch.empty(rows, hidden_size))
+        self.bias_ih = nn.Parameter(torch.zeros(rows))
+        self.bias_hh = nn.Parameter(torch.zeros(rows))
+        # Input weights by Glorot (2010), recurrent weights orthogonal, gate by gate.
+        for gate in self.weight_ih.data.chunk(self.num_gates):
+            nn.init.xavier_uniform_(gate)
+        for gate in self.weight_hh.data.chunk(self.num_gates):
+            nn.init.orthogonal_(gate)
+
+    def weights(self) -> list[Tensor]:
+        """Return the parameters in the order torch's fused kernels take them."""
+        return [self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh]
+
+    def gates(self, x: Float[Tensor, "B I"], h: Float[Tensor, "B D"]) -> Float[Tensor, "B G"]:
+        """Return W_ih x + b_ih + W_hh h + b_hh."""
+        return x @ self.weight_ih.T + self.bias_ih + h @ self.weight_hh.T + self.bias_hh
+
+
+class _HiddenCell(_WeightedCell):
     """A cell whose state is its output, so the state after any number of steps can be read off the outputs."""
+
+    def initial_state(self, batch_size: int) -> Float[Tensor, "B D"]:
+        return self.weight_hh.new_zeros(batch_size, self.hidden_size)
+
+    def output_of(self, state: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
+        return state
 
     @abstractmethod
     def kernel(self, x: Tensor, state: Tensor) -> Tensor:
@@ -75,33 +110,65 @@ class _HiddenOnly(Cell):
 
     def fused(self, x: Tensor, state: Tensor, is_real: Tensor | None) -> tuple[Tensor, Tensor]:
         outputs = self.kernel(x, state)
-        if is_real is None:
-            return outputs, outputs[:, -1]
-        lengths = is_real.sum(1)
-        last = (lengths - 1).clamp(min=0)
-        final = outputs[torch.arange(len(x), device=x.device), last]
-        return outputs, torch.where((lengths > 0)[:, None], final, state)
+        return outputs, state_after(outputs, is_real, state)
 
 
-class SimpleCell(_HiddenOnly):
+class _ElmanCell(_HiddenCell):
+    """h_t = activation(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh)."""
+
+    num_gates = 1
+
+    @abstractmethod
+    def activation(self, total: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
+        """Return the output for the sum of what comes in."""
+
+    def forward(self, x: Float[Tensor, "B I"], state: Float[Tensor, "B D"]) -> tuple[Tensor, Tensor]:
+        h = self.activation(self.gates(x, state))
+        show("simple cell", x=x, h=h)
+        return h, h
+
+
+class SimpleCell(_ElmanCell):
     """h_t = tanh(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh).
 
     Source: Elman 1990, "Finding structure in time".
     Differs: tanh where the paper has the logistic function; two biases, as in torch.nn.RNN.
     """
 
-    num_gates = 1
-
-    def forward(self, x: Float[Tensor, "B I"], state: Float[Tensor, "B D"]) -> tuple[Tensor, Tensor]:
-        h = torch.tanh(x @ self.weight_ih.T + self.bias_ih + state @ self.weight_hh.T + self.bias_hh)
-        show("simple cell", x=x, h=h)
-        return h, h
+    def activation(self, total: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
+        return torch.tanh(total)
 
     def kernel(self, x: Tensor, state: Tensor) -> Tensor:
         return torch.rnn_tanh(x, state[None], self.weights(), True, 1, 0.0, False, False, True)[0]
 
 
-class GRUCell(_HiddenOnly):
+class SimpleReluCell(_ElmanCell):
+    """h_t = max(0, W_ih x_t + b_ih + W_hh h_{t-1} + b_hh): `SimpleCell` with a rectifier."""
+
+    def activation(self, total: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
+        return torch.relu(total)
+
+    def kernel(self, x: Tensor, state: Tensor) -> Tensor:
+        return torch.rnn_relu(x, state[None], self.weights(), True, 1, 0.0, False, False, True)[0]
+
+
+class SimpleIdentityCell(_ElmanCell):
+    """h_t = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh: `SimpleCell` without an activation.
+
+    Of width 1 it is h_t = u x_t + w h_{t-1} + b: what stood in the state 50 steps ago counts w^50 times, and so does its
+    gradient. That is the whole argument for gates. torch has no kernel for it, so the loop runs.
+    """
+
+    is_fusable = False
+
+    def activation(self, total: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
+        return total
+
+    def kernel(self, x: Tensor, state: Tensor) -> Tensor:
+        raise NotImplementedError("torch has no kernel for a simple cell without an activation")
+
+
+class GRUCell(_HiddenCell):
     """r, z = sigma(W x + U h);  n = tanh(W_n x + r * (U_n h));  h_t = (1 - z) * n + z * h_{t-1}.
 
     Symbols: r reset, z update, n candidate.
@@ -124,31 +191,35 @@ class GRUCell(_HiddenOnly):
         return torch.gru(x, state[None], self.weights(), True, 1, 0.0, False, False, True)[0]
 
 
-class LSTMCell(Cell):
+class _PairCell(_WeightedCell):
+    """A cell whose state is the pair (h, c); its forget gate's bias starts at 1, so that it starts by remembering."""
+
+    num_gates = 4
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size, hidden_size)
+        self.bias_ih.data[hidden_size : 2 * hidden_size] = 1.0
+
+    def initial_state(self, batch_size: int) -> tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]:
+        zeros = self.weight_hh.new_zeros(batch_size, self.hidden_size)
+        return zeros, zeros.clone()
+
+    def output_of(self, state: tuple[Tensor, Tensor]) -> Float[Tensor, "B D"]:
+        return state[0]
+
+
+class LSTMCell(_PairCell):
     """i, f, o = sigma(W x + U h);  g = tanh(W_g x + U_g h);  c_t = f * c_{t-1} + i * g;  h_t = o * tanh(c_t).
 
     Symbols: i input gate, f forget gate, g candidate, o output gate, c cell state. The state is the pair (h, c).
     Source: Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000, whose bias starts at 1.
     """
 
-    num_gates = 4
-
-    def reset_parameters(self) -> None:
-        super().reset_parameters()
-        self.bias_ih.data[self.hidden_size : 2 * self.hidden_size] = 1.0
-
-    def initial_state(self, batch_size: int) -> tuple[Tensor, Tensor]:
-        zeros = super().initial_state(batch_size)
-        return zeros, zeros.clone()
-
-    def output_of(self, state: tuple[Tensor, Tensor]) -> Float[Tensor, "B D"]:
-        return state[0]
-
     def forward(
         self, x: Float[Tensor, "B I"], state: tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         h, c = state
-        i, f, g, o = (x @ self.weight_ih.T + self.bias_ih + h @ self.weight_hh.T + self.bias_hh).chunk(4, dim=-1)
+        i, f, g, o = self.gates(x, h).chunk(4, dim=-1)
         input_gate, forget_gate, output_gate = torch.sigmoid(i), torch.sigmoid(f), torch.sigmoid(o)
         candidate = torch.tanh(g)
         c = forget_gate * c + input_gate * candidate
@@ -188,4 +259,44 @@ class LSTMCell(Cell):
         return outputs, (torch.where(has_read, h_end[0, back], h), torch.where(has_read, c_end[0, back], c))
 
 
-CELLS: dict[str, type[Cell]] = {"simple": SimpleCell, "lstm": LSTMCell, "gru": GRUCell}
+class PeepholeLSTMCell(_PairCell):
+    """i, f = sigma(W x + U h + p * c_{t-1});  g = tanh(W_g x + U_g h);  c_t = f * c_{t-1} + i * g;
+    o = sigma(W_o x + U_o h + p_o * c_t);  h_t = o * tanh(c_t).
+
+    Symbols: p_i, p_f, p_o the peepholes, one weight a cell each (rows of `peepholes`); all else as in `LSTMCell`.
+    Source: Gers & Schmidhuber 2000, "Recurrent nets that time and count"; Gers et al. 2002.
+    Differs: the gates see h_{t-1} too, where the papers' cells may see the cell state alone. torch has no kernel for it.
+    """
+
+    is_fusable = False
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size, hidden_size)
+        self.peepholes = nn.Parameter(torch.empty(3, hidden_size).uniform_(-1, 1) * hidden_size**-0.5)
+
+    def forward(
+        self, x: Float[Tensor, "B I"], state: tuple[Float[Tensor, "B D"], Float[Tensor, "B D"]]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        h, c = state
+        see_input, see_forget, see_output = self.peepholes
+        i, f, g, o = self.gates(x, h).chunk(4, dim=-1)
+        input_gate, forget_gate = torch.sigmoid(i + see_input * c), torch.sigmoid(f + see_forget * c)
+        candidate = torch.tanh(g)
+        c = forget_gate * c + input_gate * candidate
+        output_gate = torch.sigmoid(o + see_output * c)
+        h = output_gate * torch.tanh(c)
+        show("lstm cell", x=x, input=input_gate, forget=forget_gate, candidate=candidate, output=output_gate, c=c, h=h)
+        return h, (h, c)
+
+    def fused(self, x: Tensor, state: Any, is_real: Tensor | None) -> tuple[Tensor, Any]:
+        raise NotImplementedError("torch has no kernel for an LSTM with peepholes")
+
+
+CELLS: dict[str, type[Cell]] = {
+    "simple": SimpleCell,
+    "simple-relu": SimpleReluCell,
+    "simple-identity": SimpleIdentityCell,
+    "lstm": LSTMCell,
+    "lstm-peepholes": PeepholeLSTMCell,
+    "gru": GRUCell,
+}

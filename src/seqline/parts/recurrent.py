@@ -1,7 +1,7 @@
 """The time loop: a cell run along a sequence, stacks of such layers, and both directions.
 
-`unroll` is the only loop over time in the package. `Recurrent` uses it, or torch's fused kernel on the same weights when
-nobody watches; the two are held equal by tests/parity.
+`unroll` is the only loop over time in the package. `Recurrent` uses it, or the cell's fused path on the same weights when
+nobody watches (torch's kernel, or a scan); the two are held equal by tests/parity.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ class Recurrent(nn.Module):
         self, x: Float[Tensor, "B T I"], state: Any, mask: Bool[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "B T D"], Any]:
         """Map inputs and the state before them to outputs and the state after them."""
-        if is_watched() or (mask is not None and not is_right_padded(mask)):
+        has_holes = mask is not None and not is_right_padded(mask)
+        if has_holes or is_watched() or not self.cell.is_fusable:
             return unroll(self.cell, x, state, mask)
         outputs, state = self.cell.fused(x, state, mask)
         # The kernel's order in memory is [T B D]; dropout draws in memory order, and must draw what the loop would.
@@ -122,6 +123,48 @@ class Stack(nn.Module):
             x, new = layer(self.dropout(x) if depth else x, before, mask)
             after.append(new)
         return x, tuple(after)
+
+
+class ResidualLayer(nn.Module):
+    """y_t = x_t + f(dropout(x))_t around a SequenceLayer f of equal widths; the state is f's.
+
+    Source: Wu et al. 2016 (1609.08144), section 3.1.
+    Differs: the paper leaves the lowest layers plain; a recipe here leaves the lowest one plain, whose width is the embedding's.
+    """
+
+    def __init__(self, layer: nn.Module, dropout: float) -> None:
+        super().__init__()
+        self.layer, self.dropout = layer, nn.Dropout(dropout)
+
+    def initial_state(self, batch_size: int) -> Any:
+        """Return the layer's initial state."""
+        return self.layer.initial_state(batch_size)  # pyright: ignore[reportCallIssue]
+
+    def forward(
+        self, x: Float[Tensor, "B T D"], state: Any, mask: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T D"], Any]:
+        """Add what the layer makes of x to x."""
+        change, state = self.layer(self.dropout(x), state, mask)
+        return x + change, state
+
+
+class BesideInput(nn.Module):
+    """z_t = [f(x)_t; x_t] around a SequenceLayer f: what comes after sees the input too; the state is f's."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def initial_state(self, batch_size: int) -> Any:
+        """Return the layer's initial state."""
+        return self.layer.initial_state(batch_size)  # pyright: ignore[reportCallIssue]
+
+    def forward(
+        self, x: Float[Tensor, "B T I"], state: Any, mask: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T Z"], Any]:
+        """Put the layer's outputs and its inputs side by side."""
+        h, state = self.layer(x, state, mask)
+        return torch.cat([h, x], dim=-1), state
 
 
 class Each(nn.Module):

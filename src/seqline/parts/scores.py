@@ -1,7 +1,8 @@
 """Scores: how well a query and a key fit, before the softmax.
 
-Additive: Bahdanau et al. 2015 (1409.0473), section A.1.2. Dot, general, concat: Luong et al. 2015 (1508.04025), section 3.1.
-Scaled dot: Vaswani et al. 2017 (1706.03762), section 3.2.1, in parts/self_attention.py, where heads are.
+Additive: Bahdanau et al. 2015 (1409.0473), section A.1.2. Dot, general, concat, location: Luong et al. 2015
+(1508.04025), section 3.1.
+Scaled dot: Vaswani et al. 2017 (1706.03762), section 3.2.1, where heads are: parts/self_attention.py and parts/head_attention.py.
 What depends on the keys alone is computed once a source by `prepare`.
 """
 
@@ -12,14 +13,15 @@ from abc import ABC, abstractmethod
 import torch
 from torch import nn
 
-from seqline.shapes import Float, Tensor
+from seqline.errors import UserError
+from seqline.shapes import Bool, Float, Tensor
 
 
 class Score(nn.Module, ABC):
     """score(q, k) for all queries and keys of a row."""
 
-    def prepare(self, keys: Float[Tensor, "B S D"]) -> Float[Tensor, "B S A"]:
-        """Compute what depends on the keys alone."""
+    def prepare(self, keys: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
+        """Compute what depends on the source alone."""
         return keys
 
     @abstractmethod
@@ -41,7 +43,7 @@ class GeneralScore(Score):
         super().__init__()
         self.project = nn.Linear(key_size, query_size, bias=False)
 
-    def prepare(self, keys: Float[Tensor, "B S D"]) -> Float[Tensor, "B S Q"]:
+    def prepare(self, keys: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S Q"]:
         return self.project(keys)
 
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S Q"]) -> Float[Tensor, "B T S"]:
@@ -60,8 +62,44 @@ class AdditiveScore(Score):
         self.key = nn.Linear(key_size, attention_size, bias=False)
         self.energy = nn.Parameter(torch.empty(attention_size).uniform_(-1, 1) * attention_size**-0.5)
 
-    def prepare(self, keys: Float[Tensor, "B S D"]) -> Float[Tensor, "B S A"]:
+    def prepare(self, keys: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         return self.key(keys)
 
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
         return torch.tanh(self.query(query)[:, :, None] + keys[:, None]) @ self.energy
+
+
+class LocationScore(Score):
+    """score of position s = row s of W_a, times q: the query alone says where to look, whatever stands there.
+
+    Args:
+        query_size: width of the query.
+        length: rows of W_a, the longest source that can be read.
+
+    Source: Luong et al. 2015 (1508.04025), section 3.1, equation 8.
+    """
+
+    def __init__(self, query_size: int, length: int) -> None:
+        super().__init__()
+        self.place = nn.Linear(query_size, length, bias=False)
+
+    def prepare(self, keys: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
+        """Refuse a source longer than W_a; padding may be.
+
+        Raises:
+            UserError: a row has more real positions than W_a has rows.
+        """
+        longest, length = int(is_real.sum(1).max()), self.place.out_features
+        if longest > length:
+            raise UserError(
+                f"a source of {longest} tokens is longer than the {length} positions that the location score knows",
+                where="model.location_length",
+                fix="shorten the source, or train with a larger model.location_length",
+            )
+        return keys
+
+    def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S A"]) -> Float[Tensor, "B T S"]:
+        scores = self.place(query)
+        length, known = keys.shape[1], scores.shape[2]
+        # Columns beyond the table are padding, as `prepare` made sure; their score counts for nothing.
+        return scores[..., :length] if length <= known else nn.functional.pad(scores, (0, length - known))

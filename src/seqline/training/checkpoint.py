@@ -25,9 +25,9 @@ from seqline.training.weights import Weights, fill_tensors, load_weights, weight
 FORMAT_VERSION = 1
 NUM_KEPT = 2
 MANIFEST, PROGRESS = "manifest.json", "progress.json"
-MODEL, OPTIMIZER, AVERAGE, BEST, RANDOM = "model", "optimizer", "average", "best", "random"
+MODEL, OPTIMIZER, AVERAGE, BEST, RANDOM, CARRIED = "model", "optimizer", "average", "best", "random", "carried"
 REQUIRED_FILES = {PROGRESS} | {f"{name}.safetensors" for name in (MODEL, OPTIMIZER, RANDOM)}
-OPTIONAL_FILES = {f"{name}.safetensors" for name in (AVERAGE, BEST)}
+OPTIONAL_FILES = {f"{name}.safetensors" for name in (AVERAGE, BEST, CARRIED)}
 
 
 class NonFiniteStateError(UserError):
@@ -65,6 +65,8 @@ def save_checkpoint(folder: Path, state: TrainingState) -> Path:
         tensors[AVERAGE] = state.average.weights
     if state.best is not None:
         tensors[BEST] = state.best.weights
+    if state.carried is not None:
+        tensors[CARRIED] = state.carried.tensors()
     _refuse_non_finite(tensors, path, {name for name, _ in state.model.named_buffers()})
     contents = {f"{name}.safetensors": _to_bytes(tensors[name]) for name in tensors}
     contents[PROGRESS] = _to_json(_progress_json(state))
@@ -127,6 +129,8 @@ def restore(checkpoint: Checkpoint, state: TrainingState) -> None:
         raise UserError(what, where=where, fix="keep training.average_decay as it was")
     if state.average is not None:
         fill_tensors(state.average.weights, tensors[AVERAGE], f"{where}/{AVERAGE}.safetensors")
+    if state.carried is not None:
+        state.carried.restore(tensors.get(CARRIED, {}))
     progress = dict(checkpoint.progress)
     best = progress.pop("best")
     if best is not None:

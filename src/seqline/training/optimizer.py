@@ -84,17 +84,28 @@ class Schedule(NamedTuple):
         return self.peak * (FINAL_SHARE + (1.0 - FINAL_SHARE) * 0.5 * (1.0 + math.cos(math.pi * share)))
 
 
-def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> float:
-    """Scale all gradients so that their common norm is at most `max_norm`; 0 = leave them.
+def clip_gradients(parameters: Iterable[Parameter], max_norm: float, max_value: float = 0.0) -> float:
+    """Cut every gradient to [-max_value, max_value], then scale all so that their common norm is at most `max_norm`.
+
+    Args:
+        parameters: whose gradients.
+        max_norm: 0 = leave the norm.
+        max_value: 0 = leave the values.
 
     Returns:
         The norm before clipping. When it is not finite the gradients are left as they are, to be looked at.
     """
     with_gradient = [p for p in parameters if p.grad is not None]
-    if not with_gradient:
+    gradients = [p.grad for p in with_gradient if p.grad is not None]
+    if not gradients:
         return 0.0
-    total = torch.nn.utils.get_total_norm([p.grad for p in with_gradient if p.grad is not None])
+    total = torch.nn.utils.get_total_norm(gradients)
     norm = total.item()
-    if 0.0 < max_norm < norm and math.isfinite(norm):
+    if not math.isfinite(norm):
+        return norm
+    if max_value > 0.0:
+        torch.nn.utils.clip_grad_value_(with_gradient, max_value)
+        total = torch.nn.utils.get_total_norm(gradients)
+    if 0.0 < max_norm < total.item():
         torch.nn.utils.clip_grads_with_norm_(with_gradient, max_norm, total)
     return norm

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from torch.nn import Module
 from torch.optim import Optimizer
 
+from seqline.training.carried import Carried
 from seqline.training.weights import WeightAverage, Weights
 
 
@@ -64,3 +65,4 @@ class TrainingState:
     average: WeightAverage | None
     best: Best | None
     progress: Progress
+    carried: Carried | None = None

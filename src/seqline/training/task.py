@@ -9,6 +9,7 @@ from typing import Any
 from torch.nn import Module
 
 from seqline.errors import UserError
+from seqline.training.carried import Carried
 from seqline.training.loss import LossSum
 from seqline.training.progress import Best, Progress, Validation
 
@@ -19,7 +20,7 @@ NUM_ROWS_SHOWN = 20
 class TrainerSettings:
     """How long and how fast to train.
 
-    clip_norm: 0 = no clipping. average_decay: 0 = no averaged weights. validate_every, checkpoint_every: steps.
+    clip_norm, clip_value: 0 = no clipping. average_decay: 0 = no averaged weights. validate_every, checkpoint_every: steps.
     patience: validations without improvement before an early stop, 0 = never. deadline_seconds: of this call, or None.
     """
 
@@ -33,6 +34,7 @@ class TrainerSettings:
     checkpoint_every: int
     patience: int
     seed: int
+    clip_value: float = 0.0
     deadline_seconds: float | None = None
 
     def __post_init__(self) -> None:
@@ -54,6 +56,7 @@ class TrainingTask:
     plan_epoch: epoch, from 0 -> its batches in order, each as row indices; a pure function.
     make_batch: row indices -> a batch. compute_loss: (model, batch) -> sums over its target tokens.
     validate: model in evaluation mode, without gradients -> what it scores. describe_rows: for error messages.
+    carried: the state that compute_loss hands from batch to batch, None where batches stand alone.
     """
 
     plan_epoch: Callable[[int], Sequence[Sequence[int]]]
@@ -61,6 +64,7 @@ class TrainingTask:
     compute_loss: Callable[[Module, Any], LossSum]
     validate: Callable[[Module], Validation]
     describe_rows: Callable[[Sequence[int]], str] = name_rows
+    carried: Carried | None = None
 
 
 @dataclass(frozen=True)

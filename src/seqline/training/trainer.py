@@ -84,7 +84,7 @@ class _Trainer:
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.average = WeightAverage(model, settings.average_decay) if settings.average_decay > 0.0 else None
         self.progress = Progress()
-        self.state = TrainingState(model, self.optimizer, self.average, None, self.progress)
+        self.state = TrainingState(model, self.optimizer, self.average, None, self.progress, task.carried)
         self.first_step = 0
         self.saved: tuple[int, int] | None = None  # (step, validated step) of the newest checkpoint
         self.last_rows: Sequence[int] = ()
@@ -159,7 +159,7 @@ class _Trainer:
             sums = self.task.compute_loss(self.model, batch)
             num_tokens = max(1, sums.num_tokens)
             (sums.loss / num_tokens).backward()
-        norm = clip_gradients(self.parameters, self.settings.clip_norm)
+        norm = clip_gradients(self.parameters, self.settings.clip_norm, self.settings.clip_value)
         loss, likelihood = torch.stack([sums.loss.detach(), sums.negative_log_likelihood.detach()]).tolist()
         if not (math.isfinite(loss) and math.isfinite(norm)):
             tensor = first_non_finite(self.model, batch, self.task.compute_loss, random_state)

@@ -1,0 +1,120 @@
+"""Gated convolutions along time: one that looks back only, for decoders, and one that looks both ways, for encoders.
+
+Source: Gehring et al. 2017 (1705.03122), sections 3.2, 3.4 and 3.5.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from seqline.parts.recurrent import is_right_padded
+from seqline.shapes import Bool, Float, Int, Tensor
+from seqline.watch import show
+
+RESIDUAL_SCALE = 0.5**0.5
+
+
+class GatedConvolution(nn.Module):
+    """y_t = a * sigmoid(b), [a; b] = W [x_t; ...; x_{t+k-1}] + c, over the windows that lie inside the input.
+
+    Args:
+        width: of inputs and outputs.
+        kernel_size: k, the inputs a window holds.
+        dropout: share of the inputs set to zero in training; the first weights are smaller where it is larger, so that
+            the variance of what passes through stays what it was.
+    """
+
+    def __init__(self, width: int, kernel_size: int, dropout: float) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.weight = nn.Parameter(torch.empty(2 * width, width, kernel_size))
+        self.bias = nn.Parameter(torch.zeros(2 * width))
+        nn.init.normal_(self.weight, std=(4 * (1 - dropout) / (kernel_size * width)) ** 0.5)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T2 D"]:
+        """Map T inputs to T - k + 1 outputs."""
+        both = nn.functional.conv1d(self.dropout(x).transpose(1, 2), self.weight, self.bias).transpose(1, 2)
+        value, gate = both.chunk(2, dim=-1)
+        gate = torch.sigmoid(gate)
+        show("gated convolution", value=value, gate=gate)
+        return value * gate
+
+
+class CausalConvolution(nn.Module):
+    """A gated convolution of each position and the k - 1 real ones before it: a SequenceLayer.
+
+    The state is the last k - 1 real inputs of each row [B k-1 D], zeros where the row has read fewer.
+    """
+
+    def __init__(self, width: int, kernel_size: int, dropout: float) -> None:
+        super().__init__()
+        self.convolution = GatedConvolution(width, kernel_size, dropout)
+
+    def initial_state(self, batch_size: int) -> Float[Tensor, "B K D"]:
+        """Return the zeros that stand before a row."""
+        weight = self.convolution.weight
+        return weight.new_zeros(batch_size, self.convolution.kernel_size - 1, weight.shape[1])
+
+    def forward(
+        self, x: Float[Tensor, "B T D"], state: Float[Tensor, "B K D"], mask: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B K D"]]:
+        """Read new inputs behind those in the state."""
+        if mask is None:
+            window = torch.cat([state, x], dim=1)
+            return self.convolution(window), window[:, x.shape[1] :]
+        if is_right_padded(mask):
+            window = torch.cat([state, x], dim=1)
+            # A row that read n inputs ends with entries n ... n + k - 2 of its window.
+            last = mask.sum(1, keepdim=True) + torch.arange(state.shape[1], device=x.device)
+            return self.convolution(window), _take(window, last)
+        # Real inputs first, each row in its order; then every output back to where its input stood.
+        order = mask.long().argsort(dim=1, descending=True, stable=True)
+        y, state = self(_take(x, order), state, mask.gather(1, order))
+        return _take(y, order.argsort(dim=1)), state
+
+
+def _take(x: Float[Tensor, "B T D"], places: Int[Tensor, "B N"]) -> Float[Tensor, "B N D"]:
+    return x.gather(1, places[..., None].expand(-1, -1, x.shape[-1]))
+
+
+class CausalConvolutionBlock(nn.Module):
+    """y = (x + conv(x)) * sqrt(0.5), conv a `CausalConvolution`: a SequenceLayer with its state."""
+
+    def __init__(self, width: int, kernel_size: int, dropout: float) -> None:
+        super().__init__()
+        self.convolution = CausalConvolution(width, kernel_size, dropout)
+
+    def initial_state(self, batch_size: int) -> Float[Tensor, "B K D"]:
+        """Return the convolution's initial state."""
+        return self.convolution.initial_state(batch_size)
+
+    def forward(
+        self, x: Float[Tensor, "B T D"], state: Float[Tensor, "B K D"], mask: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B K D"]]:
+        """Read new inputs behind those in the state."""
+        y, state = self.convolution(x, state, mask)
+        return (x + y) * RESIDUAL_SCALE, state
+
+
+class CentredConvolutionBlock(nn.Module):
+    """y = (x + conv(x)) * sqrt(0.5), each window centred on its position; whole sequences only.
+
+    Args:
+        width: of inputs and outputs.
+        kernel_size: inputs a window holds, an odd number.
+        dropout: share of the convolution's inputs set to zero in training.
+    """
+
+    def __init__(self, width: int, kernel_size: int, dropout: float) -> None:
+        super().__init__()
+        if kernel_size % 2 == 0:
+            raise ValueError(f"a window centred on a position holds an odd number of inputs, not {kernel_size}")
+        self.convolution, self.reach = GatedConvolution(width, kernel_size, dropout), kernel_size // 2
+
+    def forward(self, x: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
+        """Map every position; beyond a row's ends stand zeros, whatever its padding holds."""
+        x = x * is_real[..., None]
+        around = nn.functional.pad(x, (0, 0, self.reach, self.reach))
+        return (x + self.convolution(around)) * RESIDUAL_SCALE

@@ -1,0 +1,146 @@
+"""The tasks, one record each: what a recipe builds for it, and which settings the model takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from torch import nn
+
+from seqline.architectures.recipe import Recipe, Settings, Vocabulary
+from seqline.config import Kind
+from seqline.errors import UserError
+from seqline.models.classifier import Classifier, LastQuery, LearnedQuery
+from seqline.models.tagger import Tagger
+from seqline.parts.attention import Attention
+from seqline.parts.heads import VocabularyHead
+from seqline.parts.scores import AdditiveScore, DotScore, GeneralScore, Score
+from seqline.sections import Section
+
+
+class QuerySettings(Section):
+    """How a classifier attends: whose query, and how it is compared with the features."""
+
+    query: Literal["learned", "last"] = "learned"
+    query_score: Literal["dot", "general", "additive"] = "dot"
+
+    def make_score(self, size: int) -> Score:
+        """Return the score part for queries and features of one width."""
+        if self.query_score == "dot":
+            return DotScore()
+        return GeneralScore(size, size) if self.query_score == "general" else AdditiveScore(size, size, size)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing a model can be trained for.
+
+    name: as in `data.task`. title: for people. command: what a trained run is used with. tokenizer_kind: the default one;
+    build: recipe, settings and vocabulary to a model, None where the recipe does not fit.
+    more_settings: settings of the model beside the recipe's own.
+    """
+
+    name: str
+    title: str
+    command: str
+    tokenizer_kind: Kind
+    build: Callable[[Recipe, Any, Vocabulary], nn.Module | None]
+    fits: Callable[[Recipe], bool]
+    more_settings: type[Section] | None = None
+
+    def settings_of(self, recipe: Recipe) -> type[Settings]:
+        """Return the class that checks the model's settings."""
+        return _joined(self.more_settings, recipe.settings) if self.more_settings else recipe.settings
+
+    def build_model(self, recipe: Recipe, settings: Any, vocabulary: Vocabulary) -> nn.Module:
+        """Build the recipe's model for this task.
+
+        Raises:
+            UserError: the recipe does not fit the task.
+        """
+        self.require(recipe)
+        model = self.build(recipe, settings, vocabulary)
+        assert model is not None
+        return model
+
+    def require(self, recipe: Recipe, where: str = "--arch") -> None:
+        """Refuse a recipe that does not fit.
+
+        Raises:
+            UserError: names the tasks that it fits.
+        """
+        if not self.fits(recipe):
+            fitting = ", ".join(task.name for task in TASKS.values() if task.fits(recipe))
+            what = f"{recipe.name} does not fit the task {self.name}; it fits {fitting}"
+            raise UserError(what, where=where, fix="seqline train --list names every architecture and its tasks")
+
+
+@cache
+def _joined(more: type[Section], own: type[Settings]) -> type[Settings]:
+    return type(f"{own.__name__}With{more.__name__}", (more, own), {"__module__": __name__})  # pyright: ignore[reportGeneralTypeIssues]
+
+
+def _translator(recipe: Recipe, settings: Any, vocabulary: Vocabulary) -> nn.Module | None:
+    return recipe.build and recipe.build(settings, vocabulary)
+
+
+def _language_model(recipe: Recipe, settings: Any, vocabulary: Vocabulary) -> nn.Module | None:
+    return recipe.language_model and recipe.language_model(settings, vocabulary)
+
+
+def _tagger(recipe: Recipe, settings: Any, vocabulary: Vocabulary) -> nn.Module | None:
+    if recipe.features is None:
+        return None
+    encoder, size = recipe.features(settings, vocabulary)
+    return Tagger(encoder, settings.dropout, VocabularyHead(size, vocabulary.target_size))
+
+
+def _classifier(recipe: Recipe, settings: Any, vocabulary: Vocabulary) -> nn.Module | None:
+    if recipe.features is None:
+        return None
+    encoder, size = recipe.features(settings, vocabulary)
+    query = LearnedQuery(size) if settings.query == "learned" else LastQuery()
+    attention = Attention(settings.make_score(size))
+    return Classifier(encoder, query, attention, settings.dropout, VocabularyHead(size, vocabulary.target_size))
+
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Task(
+            name="translation",
+            title="a text to another text",
+            command="translate",
+            tokenizer_kind="unigram",
+            build=_translator,
+            fits=lambda recipe: recipe.build is not None,
+        ),
+        Task(
+            name="language_model",
+            title="a text alone, piece after piece",
+            command="generate",
+            tokenizer_kind="char",
+            build=_language_model,
+            fits=lambda recipe: recipe.language_model is not None,
+        ),
+        Task(
+            name="tagging",
+            title="a tag for every token",
+            command="tag",
+            tokenizer_kind="word",
+            build=_tagger,
+            fits=lambda recipe: recipe.features is not None,
+        ),
+        Task(
+            name="classification",
+            title="a label for a whole text",
+            command="classify",
+            tokenizer_kind="char",
+            build=_classifier,
+            fits=lambda recipe: recipe.features is not None,
+            more_settings=QuerySettings,
+        ),
+    )
+}
