@@ -21,6 +21,7 @@ LENGTHS = [(3, 4), (1, 1), (8, 7), (5, 2)]  # source and target ids of each exam
 
 _STACKED = {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "dropout": 0.3}
 _ATTENDING = {"embed_size": 6, "hidden_size": 8, "attention_size": 5, "dropout": 0.3}
+_BLOCKS = {"embed_size": 8, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "encoder-decoder-simple": ("encoder-decoder", {**_STACKED, "cell": "simple"}),
     "encoder-decoder-lstm": ("encoder-decoder", {**_STACKED, "cell": "lstm"}),
@@ -50,6 +51,18 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         "transformer",
         {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3},
     ),
+    "transformer-pre": ("transformer-pre", {**_BLOCKS, "attention_dropout": 0.2, "layer_drop": 0.2}),
+    "transformer-pre-alibi": (
+        "transformer-pre",
+        {**_BLOCKS, "positions": "alibi", "norm": "rms", "feed_forward": "swiglu", "num_heads": 4, "num_key_heads": 2},
+    ),
+    "transformer-pre-relative": ("transformer-pre", {**_BLOCKS, "positions": "relative", "num_key_heads": 1}),
+    "transformer-pre-learned": (
+        "transformer-pre",
+        {**_BLOCKS, "positions": "learned", "max_length": 200, "feed_forward": "relu"},
+    ),
+    "transformer-pre-sinusoidal": ("transformer-pre", {**_BLOCKS, "positions": "sinusoidal", "norm": "rms"}),
+    "transformer-pre-none": ("transformer-pre", {**_BLOCKS, "positions": "none", "tie": "none", "layer_drop": 0.5}),
     "ssru": ("ssru", {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}),
     "conv": ("conv", {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "kernel_size": 7, "dropout": 0.3}),
     "ttt-linear": (

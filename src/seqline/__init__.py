@@ -9,33 +9,49 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seqline.api import evaluate, train
+    from seqline.api import evaluate, evaluate_labels, evaluate_text, train
     from seqline.architectures import ARCHITECTURES
     from seqline.data.toy import make_corpus
     from seqline.errors import UserError
+    from seqline.generator import Generator
+    from seqline.label_report import LabelReport
+    from seqline.labeller import Labeller
+    from seqline.language_report import LanguageReport
     from seqline.report import Report
     from seqline.run import Trained
     from seqline.translator import Translation, Translator
 
 _HOMES = {
     "ARCHITECTURES": "seqline.architectures",
+    "Generator": "seqline.generator",
+    "LabelReport": "seqline.label_report",
+    "Labeller": "seqline.labeller",
+    "LanguageReport": "seqline.language_report",
     "Report": "seqline.report",
     "Trained": "seqline.run",
     "Translation": "seqline.translator",
     "Translator": "seqline.translator",
     "UserError": "seqline.errors",
     "evaluate": "seqline.api",
+    "evaluate_labels": "seqline.api",
+    "evaluate_text": "seqline.api",
     "make_corpus": "seqline.data.toy",
     "train": "seqline.api",
 }
 __all__ = [
     "ARCHITECTURES",
+    "Generator",
+    "LabelReport",
+    "Labeller",
+    "LanguageReport",
     "Report",
     "Trained",
     "Translation",
     "Translator",
     "UserError",
     "evaluate",
+    "evaluate_labels",
+    "evaluate_text",
     "make_corpus",
     "train",
 ]

@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from seqline import label_report, language_report, report
 from seqline.config import Config
+from seqline.data.plain import Text, read_plain, read_plain_set
 from seqline.data.text import PairSet, read_pairs, read_set
 from seqline.errors import UserError
+from seqline.label_report import LabelReport
+from seqline.language_report import LanguageReport
 from seqline.report import Report
-from seqline.report import evaluate as evaluate_pairs
 from seqline.run import Trained
 from seqline.run import train as train_run
+from seqline.run_folder import Run, load_run
 from seqline.translator import Translator
 
 PathLike = str | os.PathLike[str]
@@ -24,6 +28,7 @@ def train(
     arch: str,
     out: PathLike,
     *,
+    task: str = "translation",
     valid: PathLike | None = None,
     settings: Mapping[str, Any] | None = None,
     max_minutes: float | None = None,
@@ -33,9 +38,10 @@ def train(
     """Train a model and leave a run folder, as `seqline train DATA --arch A --out RUN`.
 
     Args:
-        data: TSV, "SRC,TGT", JSONL, or a folder with train, valid and test.
+        data: TSV, "SRC,TGT", JSONL, or a folder with train, valid and test; plain text for a language model.
         arch: a name in ARCHITECTURES.
         out: folder to make.
+        task: translation, language_model (or lm), tagging or classification.
         valid: validation data; None: the folder's own, or 2 % held out.
         settings: dotted keys, such as {"training.max_steps": 500, "model.hidden_size": 128}.
         max_minutes: fit the whole schedule into this time.
@@ -45,7 +51,7 @@ def train(
     Raises:
         UserError: bad data or settings, or an `out` that exists.
     """
-    named = {"data.train": os.fspath(data), "model.architecture": arch}
+    named = {"data.train": os.fspath(data), "model.architecture": arch, "data.task": task}
     optional = {
         "data.valid": os.fspath(valid) if valid is not None else None,
         "training.max_minutes": float(max_minutes) if max_minutes is not None else None,
@@ -58,7 +64,7 @@ def train(
 def evaluate(
     run: PathLike | Translator, data: PathLike, *, beam_size: int | None = None, lowercase: bool = False
 ) -> Report:
-    """Score a run on a corpus, as `seqline evaluate RUN DATA`.
+    """Score a translating run on a corpus, as `seqline evaluate RUN DATA`.
 
     Args:
         run: folder of a run, or a loaded Translator.
@@ -67,12 +73,31 @@ def evaluate(
         lowercase: add lowercased scores.
 
     Raises:
-        UserError: no such run or data.
+        UserError: no such run or data, or a run for another task.
     """
     translator = run if isinstance(run, Translator) else Translator.load(run)
-    return evaluate_pairs(
-        translator, read_scored(os.fspath(data), translator.data.keys), beam_size=beam_size, lowercase=lowercase
-    )
+    pairs = read_scored(os.fspath(data), translator.data.keys)
+    return report.evaluate(translator, pairs, beam_size=beam_size, lowercase=lowercase)
+
+
+def evaluate_text(run: PathLike | Run, data: PathLike) -> LanguageReport:
+    """Score a language model on a text, or on the test text of a folder, as `seqline evaluate RUN DATA`.
+
+    Raises:
+        UserError: no such run or text, or a run for another task.
+    """
+    loaded = run if isinstance(run, Run) else load_run(Path(run))
+    return language_report.evaluate(loaded, read_scored_text(os.fspath(data)))
+
+
+def evaluate_labels(run: PathLike | Run, data: PathLike) -> LabelReport:
+    """Score a tagger or classifier on labelled text, or on the test set of a folder, as `seqline evaluate RUN DATA`.
+
+    Raises:
+        UserError: no such run or data, or a run for another task.
+    """
+    loaded = run if isinstance(run, Run) else load_run(Path(run))
+    return label_report.evaluate(loaded, read_scored(os.fspath(data), loaded.config.data.keys))
 
 
 def read_scored(data: str, keys: tuple[str, str]) -> PairSet:
@@ -85,3 +110,15 @@ def read_scored(data: str, keys: tuple[str, str]) -> PairSet:
     if pairs is None:
         raise UserError("no test set in this folder", where=data, fix="name the file itself")
     return pairs
+
+
+def read_scored_text(data: str) -> Text:
+    """Read the text to score: a file, or the test text of a folder.
+
+    Raises:
+        UserError: nothing there, or no test text in the folder.
+    """
+    text = read_plain_set(data, "test") if Path(data).is_dir() else read_plain(data)
+    if text is None:
+        raise UserError("no test text in this folder", where=data, fix="name the file itself")
+    return text

@@ -13,7 +13,7 @@ class Prepared(ABC):
     """A training set as ids.
 
     shortest, longest: pieces of an example, the end mark included: no batch budget may be below the first, and one of the
-    second leaves nothing out. notes: what a user should know.
+    second leaves nothing out (of a stream: has windows enough to learn from). notes: what a user should know.
     """
 
     notes: tuple[str, ...]

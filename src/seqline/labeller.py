@@ -53,6 +53,18 @@ class Labeller:
         self.run: Run | None = None
 
     @classmethod
+    def of(cls, run: Run) -> Labeller:
+        """Return the labeller of a loaded run.
+
+        Raises:
+            UserError: a run for another task.
+        """
+        require_task(run, "tagging", "classification")
+        labeller = cls(run.model, run.tokenizers, run.config.data, run.config.decoding)
+        labeller.run = run
+        return labeller
+
+    @classmethod
     def load(cls, folder: str | os.PathLike[str], *, device: str = "cpu", task: str | None = None) -> Labeller:
         """Load a run folder; `task` names the one it must be for, tagging or classification, None: either.
 
@@ -61,9 +73,7 @@ class Labeller:
         """
         run = load_run(Path(folder), device)
         require_task(run, *([task] if task else ["tagging", "classification"]))
-        labeller = cls(run.model, run.tokenizers, run.config.data, run.config.decoding)
-        labeller.run = run
-        return labeller
+        return cls.of(run)
 
     def tag(
         self, lines: Sequence[str], *, batch_rows: int | None = None, on_done: OnDone | None = None

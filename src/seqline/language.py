@@ -30,6 +30,7 @@ from seqline.training.progress import Validation
 from seqline.training.task import TrainingTask
 
 CONTEXT = 256  # pieces in a window, where data.context says nothing
+ROWS, LEAST_ROWS = 16, 4  # windows in a batch, where training.batch_tokens says nothing; fewer teach poorly
 CHARACTERS_A_LINE = 100  # of a stream, to guess the size of a model from
 VALIDATION_TOKENS, VALIDATION_LANES = 4096, 16
 
@@ -60,9 +61,10 @@ class StreamCorpus(Corpus):
         self.num_examples = len(train.text) // CHARACTERS_A_LINE
 
     def fill(self, config: Config) -> Config:
-        """Fix the length of a window and whether the state is carried."""
+        """Fix the length of a window, how many there are in a batch, and whether the state is carried."""
         chosen = {"data.unit": "stream", "data.context": context_of(config), "data.carry_state": is_carried(config)}
-        return config.replace(**chosen)
+        batch_tokens = config.training.batch_tokens or ROWS * context_of(config)
+        return config.replace(**chosen, **{"training.batch_tokens": batch_tokens})
 
     def train_tokenizers(self, config: Config) -> Tokenizers:
         """Train the tokenizer; the newline is one of its characters."""
@@ -84,7 +86,7 @@ class PreparedStream(Prepared):
         self.name, self.num_characters = train.name, len(train.text)
         self.context, self.is_carried = context_of(config), is_carried(config)
         self.windows = Windows(len(self.stream) - 1, self.context, config.training.seed)
-        self.shortest = self.longest = self.context
+        self.shortest, self.longest = self.context, LEAST_ROWS * self.context
 
     def _rows(self, batch_tokens: int) -> int:
         return max(1, batch_tokens // self.context)

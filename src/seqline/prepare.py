@@ -45,32 +45,33 @@ def read_corpus(data: DataConfig, seed: int) -> Pairs:
     sets = read_data(data.train, data.valid, data.keys)
     require_pairs(sets.train)
     tally = Tally(len(sets.train.pairs))
-    train = drop_blank(_spaced(sets.train, data), tally)
+    train = drop_blank(spaced(sets.train, data), tally)
     require_pairs(train)
     if sets.valid is None:
         train, valid = hold_out(train, seed)
         notes = (f"held out {len(valid.pairs):,} of {tally.kept:,} pairs for validation (--valid gives your own)",)
     else:
         blank = Tally(len(sets.valid.pairs))
-        valid = drop_blank(_spaced(sets.valid, data), blank)
+        valid = drop_blank(spaced(sets.valid, data), blank)
         notes = (f"validation: {blank}",) if blank.reasons else ()
     require_pairs(valid)
-    return Pairs(train, valid, tally, _fingerprint(train, valid), notes)
+    return Pairs(train, valid, tally, fingerprint_of(train, valid), notes)
 
 
-def _fingerprint(*sets: PairSet) -> str:
+def fingerprint_of(*sets: PairSet) -> str:
     """Return a SHA-256 that any change of a pair, of their order or of the division into sets changes."""
     lines = (f"{pair.source}\t{pair.target}\n" for pairs in sets for pair in (*pairs.pairs, Pair("", "", 0)))
     return files.sha256("".join(lines).encode())
 
 
-def _spaced(pairs: PairSet, data: DataConfig) -> PairSet:
+def spaced(pairs: PairSet, data: DataConfig) -> PairSet:
+    """Return the pairs with white space normalized, if `data.normalize_whitespace` says so."""
     if not data.normalize_whitespace:
         return pairs
-    spaced = [
+    changed = [
         p._replace(source=normalize_whitespace(p.source), target=normalize_whitespace(p.target)) for p in pairs.pairs
     ]
-    return PairSet(pairs.name, spaced)
+    return PairSet(pairs.name, changed)
 
 
 def train_tokenizers(pairs: PairSet, config: TokenizerConfig) -> Tokenizers:

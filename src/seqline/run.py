@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.nn import Module
 
-from seqline import files, language, translation
+from seqline import files, labelling, language, translation
 from seqline.budget import Speed, choose_size, measure_step, measure_validation, with_batches, with_model, with_steps
 from seqline.config import Config
 from seqline.corpus import Corpus
@@ -43,6 +43,8 @@ Say = Callable[[str], None]
 READERS: dict[str, Callable[[Config], Corpus]] = {
     "translation": translation.read,
     "language_model": language.read,
+    "tagging": labelling.read,
+    "classification": labelling.read,
 }
 """What reads the data of each task."""
 

@@ -37,14 +37,15 @@ class QuerySettings(Section):
 class Task:
     """One thing a model can be trained for.
 
-    name: as in `data.task`. title: for people. command: what a trained run is used with. tokenizer_kind: the default one;
-    build: recipe, settings and vocabulary to a model, None where the recipe does not fit.
+    name: as in `data.task`. title: for people. command: what a trained run is used with. unit: what the loss is a mean over.
+    tokenizer_kind: the default one. build: recipe, settings and vocabulary to a model, None where the recipe does not fit.
     more_settings: settings of the model beside the recipe's own.
     """
 
     name: str
     title: str
     command: str
+    unit: str
     tokenizer_kind: Kind
     build: Callable[[Recipe, Any, Vocabulary], nn.Module | None]
     fits: Callable[[Recipe], bool]
@@ -113,6 +114,7 @@ TASKS: dict[str, Task] = {
             name="translation",
             title="a text to another text",
             command="translate",
+            unit="token",
             tokenizer_kind="unigram",
             build=_translator,
             fits=lambda recipe: recipe.build is not None,
@@ -121,6 +123,7 @@ TASKS: dict[str, Task] = {
             name="language_model",
             title="a text alone, piece after piece",
             command="generate",
+            unit="piece",
             tokenizer_kind="char",
             build=_language_model,
             fits=lambda recipe: recipe.language_model is not None,
@@ -129,6 +132,7 @@ TASKS: dict[str, Task] = {
             name="tagging",
             title="a tag for every token",
             command="tag",
+            unit="tag",
             tokenizer_kind="word",
             build=_tagger,
             fits=lambda recipe: recipe.features is not None,
@@ -137,6 +141,7 @@ TASKS: dict[str, Task] = {
             name="classification",
             title="a label for a whole text",
             command="classify",
+            unit="text",
             tokenizer_kind="char",
             build=_classifier,
             fits=lambda recipe: recipe.features is not None,

@@ -76,17 +76,25 @@ class Translator:
             self._rules.append(whole_utf8(target.byte_values))
 
     @classmethod
+    def of(cls, run: Run) -> Translator:
+        """Return the translator of a loaded run.
+
+        Raises:
+            UserError: a run for another task.
+        """
+        require_task(run, "translation")
+        translator = cls(cast("EncoderDecoder", run.model), run.tokenizers, run.config.data, run.config.decoding)
+        translator.run = run
+        return translator
+
+    @classmethod
     def load(cls, folder: str | os.PathLike[str], *, device: str = "cpu") -> Translator:
         """Load a run folder.
 
         Raises:
             UserError: see `run_folder.load_run`; a run for another task.
         """
-        run = load_run(Path(folder), device)
-        require_task(run, "translation")
-        translator = cls(cast("EncoderDecoder", run.model), run.tokenizers, run.config.data, run.config.decoding)
-        translator.run = run
-        return translator
+        return cls.of(load_run(Path(folder), device))
 
     def encode(self, text: str) -> list[int]:
         """Turn a source text into ids, the end mark behind."""

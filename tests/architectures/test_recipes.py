@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from torch import nn
 
 from seqline.architectures import ARCHITECTURES
-from seqline.architectures.recipe import Vocabulary
+from seqline.architectures.recipe import Features, Vocabulary
 from seqline.models.encoder_decoder import EncoderDecoder
 
 from ..small_models import VARIANTS, make_batch
@@ -20,6 +20,8 @@ VOCABULARY = Vocabulary(110, 90, is_shared=False)
 V, W = VOCABULARY.target_size, VOCABULARY.source_size
 
 every_recipe = pytest.mark.parametrize("name", ARCHITECTURES)
+TRANSLATORS = [name for name, recipe in ARCHITECTURES.items() if recipe.build is not None]
+every_translator = pytest.mark.parametrize("name", TRANSLATORS)
 
 
 def settings_of(name: str, size: str = "tiny", **changes: Any) -> Any:
@@ -28,7 +30,16 @@ def settings_of(name: str, size: str = "tiny", **changes: Any) -> Any:
 
 
 def build(name: str, size: str, vocabulary: Vocabulary = VOCABULARY, **changes: Any) -> EncoderDecoder:
-    return ARCHITECTURES[name].build(settings_of(name, size, **changes), vocabulary)
+    make = ARCHITECTURES[name].build
+    assert make is not None
+    return make(settings_of(name, size, **changes), vocabulary)
+
+
+def build_all(name: str, size: str, **changes: Any) -> list[nn.Module]:
+    """Return every model that the recipe makes."""
+    recipe, settings = ARCHITECTURES[name], settings_of(name, size, **changes)
+    made = [make(settings, VOCABULARY) for make in (recipe.build, recipe.language_model, recipe.features) if make]
+    return [model.encoder if isinstance(model, Features) else model for model in made]
 
 
 def tables_of(model: EncoderDecoder) -> list[nn.Parameter]:
@@ -37,7 +48,7 @@ def tables_of(model: EncoderDecoder) -> list[nn.Parameter]:
     return [parts.encoder.embedding.weight, parts.decoder.embedding.weight, parts.decoder.head.weight]
 
 
-def count(model: EncoderDecoder) -> int:
+def count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -61,16 +72,16 @@ def test_every_size_builds_and_a_larger_one_is_larger(name: str, monkeypatch: py
         "normal_",
     ):  # the numbers cost time, not the shapes
         monkeypatch.setattr(nn.init, draw, lambda tensor, *args, **kwargs: tensor)
-    models = [build(name, size) for size in SIZES]
-    assert all(isinstance(model, EncoderDecoder) for model in models)
-    counts = [count(model) for model in models]
-    assert counts == sorted(set(counts))
+    assert isinstance(build_all(name, "tiny")[0], EncoderDecoder) == (name in TRANSLATORS)
+    for models in zip(*(build_all(name, size) for size in SIZES), strict=True):
+        counts = [count(model) for model in models]
+        assert counts == sorted(set(counts))
 
 
 @every_recipe
 def test_every_setting_of_a_size_is_used(name: str) -> None:
     def described(**changes: Any) -> set[str]:
-        model = build(name, "tiny", **changes)
+        model = build_all(name, "tiny", **changes)[0]
         heads = {f"{type(m).__name__} {m.num_heads}" for m in model.modules() if hasattr(m, "num_heads")}
         return {str(model), *heads, *(f"{n} {tuple(p.shape)}" for n, p in model.named_parameters())}
 
@@ -79,18 +90,18 @@ def test_every_setting_of_a_size_is_used(name: str) -> None:
         assert described(**{key: changed}) != described(), key
 
 
-@every_recipe
+@every_translator
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_the_smallest_size_reads_a_batch(name: str, is_shared: bool) -> None:
     batch = make_batch()
-    model = ARCHITECTURES[name].build(settings_of(name), Vocabulary(11, 11, is_shared))
+    model = build(name, "tiny", Vocabulary(11, 11, is_shared))
     logits = model(batch.source, batch.source_is_real, batch.target_in)
     assert logits.shape == (*batch.target_in.shape, 11)
     assert torch.isfinite(logits).all()
     assert logits.std() < 2  # an untrained model must not be sure of anything
 
 
-@every_recipe
+@every_translator
 def test_a_shared_vocabulary_is_one_table(name: str) -> None:
     apart = build(name, "tiny", Vocabulary(V, V, is_shared=False))
     model = build(name, "tiny", Vocabulary(V, V, is_shared=True))
@@ -99,7 +110,7 @@ def test_a_shared_vocabulary_is_one_table(name: str) -> None:
     assert count(apart) - count(model) == V * settings_of(name).embed_size
 
 
-@every_recipe
+@every_translator
 def test_head_and_target_embedding_are_one(name: str) -> None:
     model, batch = build(name, "tiny"), make_batch()
     source, target, head = tables_of(model)
@@ -169,12 +180,15 @@ def test_every_parameter_is_drawn_anew_by_every_build(variant: str) -> None:
     models = []
     for seed in (1, 2, 1):
         torch.manual_seed(seed)
-        models.append(recipe.build(recipe.settings(**settings), VOCABULARY))
+        make = recipe.build
+        assert make is not None
+        models.append(make(recipe.settings(**settings), VOCABULARY))
+    norms = {name for name, module in models[0].named_modules() if "Norm" in type(module).__name__}
     one, other, again = (dict(model.named_parameters()) for model in models)
     for parameter, value in one.items():
         assert torch.isfinite(value).all()
         assert torch.equal(value, again[parameter])
-        is_constant = "bias" in parameter or "norm" in parameter
+        is_constant = "bias" in parameter or "norm" in parameter or parameter.rpartition(".")[0] in norms
         assert is_constant or not torch.equal(value, other[parameter]), parameter
 
 

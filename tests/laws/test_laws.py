@@ -16,16 +16,17 @@ TOLERANCE = 1e-10
 RECURRENT = {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "dropout": 0.3}
 ATTENDING = {"embed_size": 6, "hidden_size": 8, "attention_size": 5, "dropout": 0.3}
 TTT = {"embed_size": 8, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}
+BLOCKS = {"embed_size": 8, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *(("encoder-decoder", {**RECURRENT, "cell": cell}) for cell in ("simple", "lstm", "gru")),
-    *(("encoder-decoder", {**RECURRENT, "cell": "simple", "activation": kind}) for kind in ("relu", "identity")),
-    *(("encoder-decoder", {**RECURRENT, "cell": "lstm", "bridge": bridge}) for bridge in ("zeros", "linear", "mean")),
-    ("encoder-decoder", {**RECURRENT, "cell": "lstm", "peepholes": True}),
-    *(("encoder-decoder", {**RECURRENT, "num_layers": 3, "residual": True, "cell": cell}) for cell in ("gru", "ssru")),
+    ("encoder-decoder", {**RECURRENT, "cell": "simple", "activation": "relu", "bridge": "mean"}),
+    ("encoder-decoder", {**RECURRENT, "num_layers": 1, "cell": "simple", "activation": "identity", "bridge": "zeros"}),
+    ("encoder-decoder", {**RECURRENT, "cell": "lstm", "bridge": "linear"}),
+    ("encoder-decoder", {**RECURRENT, "num_layers": 1, "cell": "lstm", "peepholes": True}),
+    ("encoder-decoder", {**RECURRENT, "num_layers": 3, "residual": True, "cell": "ssru"}),
     ("encoder-decoder", {**RECURRENT, "cell": "min-gru", "bridge": "mean"}),
     *(("contextual", {**RECURRENT, "cell": "lstm", "summary": summary}) for summary in ("final", "mean")),
-    *(("contextual", {**RECURRENT, "bridge": bridge}) for bridge in ("zeros", "linear", "mean")),
-    ("sutskever", RECURRENT),
+    *(("contextual", {**RECURRENT, "bridge": bridge}) for bridge in ("zeros", "linear")),
     ("sutskever", {**RECURRENT, "num_layers": 3, "residual": True}),
     ("cho", {"embed_size": 6, "hidden_size": 8, "dropout": 0.3}),
     *(
@@ -47,6 +48,15 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("bahdanau", {**ATTENDING, "coverage": True, "encoder": "recurrent", "window": "local-p", "window_size": 2}),
     ("bahdanau", {**ATTENDING, "score": "multi-head", "num_heads": 2, "encoder": "embedding", "window": "local-m"}),
     ("transformer", {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}),
+    ("transformer-pre", BLOCKS),
+    (
+        "transformer-pre",
+        {**BLOCKS, "positions": "alibi", "norm": "rms", "feed_forward": "swiglu", "num_heads": 4, "num_key_heads": 2},
+    ),
+    ("transformer-pre", {**BLOCKS, "positions": "learned", "max_length": 200, "feed_forward": "relu", "norm": "rms"}),
+    ("transformer-pre", {**BLOCKS, "positions": "relative", "num_key_heads": 1, "tie": "none"}),
+    ("transformer-pre", {**BLOCKS, "positions": "sinusoidal"}),
+    ("transformer-pre", {**BLOCKS, "positions": "none"}),
     ("ssru", {"embed_size": 6, "num_heads": 2, "inner_size": 10, "num_layers": 2, "dropout": 0.3}),
     *(
         ("conv", {"embed_size": 6, "hidden_size": 8, "num_layers": 2, "kernel_size": size, "dropout": 0.3})

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 from seqline.parts.convolution import CausalConvolutionBlock, CentredConvolutionBlock
 from seqline.parts.inner_models import InnerModel
-from seqline.parts.ttt import TTT, without_positions
+from seqline.parts.ttt import TTT, with_rotary, without_positions
 
 from ..small_models import TOLERANCE, random_weights, right_padded
 from .by_hand import ByHand, Vector, attend, sigmoid
 from .test_by_hand import check
+from .test_by_hand_transformer import rotate
 
-WIDTH, KERNEL, LENGTHS = 6, 3, [7, 1, 5]
+WIDTH, KERNEL, LENGTHS = 8, 3, [7, 1, 5]
 
 
 def batch() -> torch.Tensor:
@@ -100,7 +102,7 @@ def slope_of_loss(z: Vector, k: Vector, v: Vector, scale: Vector, shift: Vector)
     return slopes.T @ (scale * 2 * (k + scale * normal + shift - v))
 
 
-def ttt_linear(hand: ByHand, xs: list[Vector]) -> list[Vector]:
+def ttt_linear(hand: ByHand, xs: list[Vector], is_turned: bool) -> list[Vector]:
     """One head and token after another: W_t = W' - sum of eta grad l(W'; k, v) since the batch began;  z_t = f(q_t; W_t)."""
     w, size, found = hand.weights, WIDTH // HEADS, []
     starts = [(w["inner.weights.0"][h], w["inner.biases.0"][h, 0]) for h in range(HEADS)]
@@ -111,6 +113,8 @@ def ttt_linear(hand: ByHand, xs: list[Vector]) -> list[Vector]:
         answers = []
         for h in range(HEADS):
             q, k, v = parts[:, h]
+            if is_turned:
+                q, k = rotate(q, t % INNER_BATCH), rotate(k, t % INNER_BATCH)
             matrix, bias = starts[h]
             scale, shift = w["inner.scale"][h, 0], w["inner.shift"][h, 0]
             error = rates[h] * slope_of_loss(k @ matrix + bias, k, v, scale, shift)
@@ -127,10 +131,12 @@ def ttt_linear(hand: ByHand, xs: list[Vector]) -> list[Vector]:
     return found
 
 
-def test_ttt_linear() -> None:
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_ttt_linear(is_turned: bool) -> None:
     inner = InnerModel(HEADS, (WIDTH // HEADS, WIDTH // HEADS))
-    layer, x = random_weights(TTT(WIDTH, inner, INNER_BATCH, BASE_RATE, without_positions)), batch()
+    turn = with_rotary if is_turned else without_positions
+    layer, x = random_weights(TTT(WIDTH, inner, INNER_BATCH, BASE_RATE, turn)), batch()
     found, _ = layer(x, layer.initial_state(3), right_padded(LENGTHS, 7))
     for row, length in enumerate(LENGTHS):
-        expected = np.stack(ttt_linear(ByHand(layer), list(x[row, :length].numpy())))
+        expected = np.stack(ttt_linear(ByHand(layer), list(x[row, :length].numpy()), is_turned))
         assert np.abs(found[row, :length].detach().numpy() - expected).max() <= TOLERANCE

@@ -119,19 +119,15 @@ def build(settings: LuongSettings, vocab: Vocabulary) -> EncoderDecoder:
     attention = settings.make_attention(key_size)
     source, target = settings.embeddings(vocab)
     stack = settings.stack((2 if settings.input_feeding else 1) * settings.embed_size)
-    parts = {
-        "embedding": target,
-        "bridge": settings.make_bridge(stack, key_size),
-        "stack": stack,
-        "readout": TanhLayer(settings.hidden_size + context_size, settings.embed_size),
-        "head": VocabularyHead(settings.embed_size, vocab.target_size, tied=target.weight),
-    }
+    bridge = settings.make_bridge(stack, key_size)
+    readout = TanhLayer(settings.hidden_size + context_size, settings.embed_size)
+    head = VocabularyHead(settings.embed_size, vocab.target_size, tied=target.weight)
     if settings.input_feeding:
-        decoder = InputFeedingDecoder(attention=attention, **parts)
+        decoder = InputFeedingDecoder(target, bridge, attention, stack, readout, head)
     elif settings.window == "local-m":  # it counts target tokens, so there is a state beside the stack's
-        decoder = AttendAfterDecoder(attention=attention, **parts)
+        decoder = AttendAfterDecoder(target, bridge, attention, stack, readout, head)
     else:
-        decoder = RecurrentDecoder(reader=ReadsAfterCell(attention, context_size), **parts)
+        decoder = RecurrentDecoder(target, bridge, ReadsAfterCell(attention, context_size), stack, readout, head)
     encoder = make_source_encoder(
         settings.encoder,
         source,

@@ -11,7 +11,7 @@ from types import FrameType
 
 import typer
 
-from seqline.cli import data, demo, evaluate, info, train, translate
+from seqline.cli import classify, data, demo, evaluate, generate, info, tag, train, translate
 from seqline.errors import Stopped, UserError
 
 MOST_SHOWN = 1000  # characters of an error line
@@ -25,7 +25,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog="Every command takes --help, and --debug for a traceback instead of a one-line error.",
 )
-for command in (demo.demo, train.train, translate.translate, evaluate.evaluate, info.info):
+COMMANDS = (
+    demo.demo,
+    train.train,
+    translate.translate,
+    generate.generate,
+    tag.tag,
+    classify.classify,
+    evaluate.evaluate,
+    info.info,
+)
+for command in COMMANDS:
     app.command()(command)
 app.add_typer(data.app, name="data")
 

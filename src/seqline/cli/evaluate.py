@@ -19,14 +19,22 @@ from seqline.cli.options import (
     split_keys,
     write_lines,
 )
+from seqline.errors import UserError
 
 if TYPE_CHECKING:
+    from seqline.data.text import PairSet
+    from seqline.label_report import LabelReport
+    from seqline.language_report import LanguageReport
     from seqline.report import Report
+    from seqline.run_folder import Run
 
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    data: Annotated[str, typer.Argument(help="TSV, SRC,TGT, JSONL, or a folder, of which the test set is taken.")],
+    data: Annotated[
+        str,
+        typer.Argument(help="TSV, SRC,TGT, JSONL (plain text for lm), or a folder, of which the test set is taken."),
+    ],
     by_length: Annotated[bool, typer.Option("--by-length", help="Add BLEU by source length.")] = False,
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Add lowercased scores beside the cased ones.")
@@ -38,26 +46,98 @@ def evaluate(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Score a run: BLEU and chrF2 with signatures, exact match, perplexity, BLEU by source length."""
+    """Score a run: BLEU, chrF2 and perplexity of translations, likelihood of a text, accuracy and F1 of labels."""
     prepare_torch(device, threads)
 
-    from seqline.api import read_scored
+    from seqline.api import read_scored, read_scored_text
+    from seqline.language_report import evaluate as evaluate_text
+    from seqline.run_folder import load_run
+
+    loaded = load_run(run, device)
+    task = loaded.config.data.task
+    if task != "translation":
+        _refuse(task, by_length=by_length, lowercase=lowercase, beam=beam)
+    if task == "language_model":
+        _refuse(task, batch=batch_rows, keys=keys)
+        found = evaluate_text(loaded, read_scored_text(data))
+        lines = _language_lines(found)
+    else:
+        pairs = read_scored(data, split_keys(keys) if keys else loaded.config.data.keys)
+        if task == "translation":
+            found = _translations(loaded, pairs, beam, batch_rows, lowercase)
+            lines = _lines(found, by_length)
+        else:
+            found = _labels(loaded, pairs, batch_rows)
+            lines = _label_lines(found)
+    if as_json:
+        print_json({"run": str(run), "data": data, **found.as_json()})
+    else:
+        write_lines(lines)
+
+
+def _refuse(task: str, **options: object) -> None:
+    for name, value in options.items():
+        if value not in (None, False):
+            what = f"has no meaning for a run of the task {task}"
+            raise UserError(what, where=f"--{name.replace('_', '-')}", fix="leave it out")
+
+
+def _translations(loaded: Run, pairs: PairSet, beam: int | None, batch_rows: int | None, lowercase: bool) -> Report:
     from seqline.cli.progress import counting
     from seqline.report import evaluate as evaluate_run
     from seqline.translator import Translator
 
-    translator = Translator.load(run, device=device)
-    pairs = read_scored(data, split_keys(keys) if keys else translator.data.keys)
     with counting("translating", len(pairs.pairs)) as on_done:
         report = evaluate_run(
-            translator, pairs, beam_size=beam, lowercase=lowercase, batch_rows=batch_rows, on_done=on_done
+            Translator.of(loaded), pairs, beam_size=beam, lowercase=lowercase, batch_rows=batch_rows, on_done=on_done
         )
     for warning in report.warnings:
         say(f"warning: {warning}")
-    if as_json:
-        print_json({"run": str(run), "data": data, **report.as_json()})
+    return report
+
+
+def _labels(loaded: Run, pairs: PairSet, batch_rows: int | None) -> LabelReport:
+    from seqline.cli.progress import counting
+    from seqline.label_report import evaluate as evaluate_run
+
+    with counting("labelling", len(pairs.pairs)) as on_done:
+        return evaluate_run(loaded, pairs, batch_rows=batch_rows, on_done=on_done)
+
+
+def _language_lines(report: LanguageReport) -> list[str]:
+    lines = [f"{report.num_characters:,} characters, {report.num_tokens:,} pieces"]
+    if report.num_unknown:
+        lines.append(f"{report.num_unknown:,} pieces are outside the vocabulary (<unk>)")
+    for found in report.protocols:
+        lines += [
+            f"{found.name}:",
+            f"  {found.nats_per_token:.4f} nats a piece (perplexity {found.perplexity:.3f}); "
+            f"{found.nats_per_character:.4f} nats, {found.bits_per_character:.4f} bits per character",
+        ]
+    return lines
+
+
+def _label_lines(report: LabelReport) -> list[str]:
+    lines: list[str] = []
+    if report.tags is not None:
+        tags = report.tags
+        lines = [f"{report.num_examples:,} lines, {tags.num_tokens:,} tokens", f"accuracy = {100 * tags.accuracy:.2f}"]
+        rows = {"all entities": tags.entities, **tags.by_type} if tags.entities is not None else {}
     else:
-        write_lines(_lines(report, by_length))
+        assert report.classes is not None
+        lines = [f"{report.num_examples:,} texts", f"accuracy = {100 * report.classes.accuracy:.2f}"]
+        lines.append(f"macro F1 = {100 * report.classes.macro_f1:.2f} (mean over the classes of the reference)")
+        rows = report.classes.by_class
+    if report.num_unknown:
+        lines.append(f"{report.num_unknown:,} labels of the reference are not known to the model and count as missed")
+    width = max(map(len, [*rows, "label"]))
+    if rows:
+        lines.append(f"{'label':<{width}}{'precision':>11}{'recall':>9}{'F1':>9}{'there':>9}")
+    for name, share in rows.items():
+        if share is not None:
+            numbers = f"{100 * share.precision:>11.2f}{100 * share.recall:>9.2f}{100 * share.f1:>9.2f}"
+            lines.append(f"{name:<{width}}{numbers}{share.num_true:>9,}")
+    return lines
 
 
 def _lines(report: Report, by_length: bool) -> list[str]:

@@ -16,8 +16,10 @@ def info(run: Annotated[Path, typer.Argument(help="Folder of a run.")], as_json:
 
     loaded = load_run(run)
     source, target, is_shared = loaded.tokenizers.vocabulary
-    kinds = f"{loaded.tokenizers.source.kind}, {loaded.tokenizers.target.kind}"
-    parts = {name: sum(p.numel() for p in getattr(loaded.model, name).parameters()) for name in ("encoder", "decoder")}
+    labels, kinds = loaded.tokenizers.labels, loaded.tokenizers.source.kind
+    if loaded.config.data.task == "translation":
+        kinds = f"{kinds}, {loaded.tokenizers.target.kind}"
+    parts = {name: sum(p.numel() for p in module.parameters()) for name, module in loaded.model.named_children()}
     facts = {key: value for key, value in loaded.manifest.items() if key != "files"}
     if as_json:
         settings = loaded.config.model_dump(exclude_none=True)
@@ -25,12 +27,17 @@ def info(run: Annotated[Path, typer.Argument(help="Folder of a run.")], as_json:
         print_json({"run": str(run), **facts, "parts": parts, "vocabulary": vocabulary, "config": settings})
         return
     size = f"{source:,} pieces shared" if is_shared else f"{source:,} source, {target:,} target pieces"
+    if labels is not None:
+        size = f"{source:,} pieces, {target:,} labels"
+    elif loaded.config.data.task == "language_model":
+        size = f"{source:,} pieces"
     rows = {
         "run": str(run),
+        "task": loaded.config.data.task,
         "architecture": f"{facts['architecture']} ({loaded.config.model.size})",
         "model": ", ".join(f"{key} {value}" for key, value in loaded.config.model.settings.items()),
         "parameters": f"{facts['num_parameters']:,} "
-        f"(encoder {parts['encoder']:,}, decoder {parts['decoder']:,}; a shared table is in both)",
+        f"({', '.join(f'{name} {count:,}' for name, count in parts.items() if count)}; a shared table counts in each)",
         "tokenizer": f"{kinds}; {size}",
         "weights": facts["weights"],
         "training": f"{facts['steps']:,} steps, {facts['target_tokens_seen']:,} target tokens, "

@@ -15,16 +15,22 @@ OVERRIDES = {
     "seed": "training.seed",
     "device": "training.device",
     "keys": "data.keys",
+    "task": "data.task",
 }
 
 
 def train(
     data: Annotated[
         str | None,
-        typer.Argument(help="TSV, SRC,TGT (two files), JSONL or a folder with train/valid/test; or a CONFIG.toml."),
+        typer.Argument(
+            help="TSV, SRC,TGT (two files), JSONL or a folder with train/valid/test; plain text for lm; or a CONFIG.toml."
+        ),
     ] = None,
     arch: Annotated[str | None, typer.Option(help="Architecture; --list names them all.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run to make.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="translation, language_model (lm), tagging or classification.")
+    ] = None,
     valid: Annotated[str | None, typer.Option(help="Validation data; without it 2 % are held out.")] = None,
     keys: Keys = None,
     settings: Annotated[
@@ -38,14 +44,15 @@ def train(
     show_list: Annotated[bool, typer.Option("--list", help="Print every architecture and exit.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Train a model on pairs of text and leave everything in one folder."""
+    """Train a model on pairs of text, plain text or labelled text and leave everything in one folder."""
     if show_list:
         _print_architectures(as_json)
         return 0
     if data is None or out is None:
         missing = "DATA" if data is None else "--out"
         raise UserError(f"{missing} is missing", where="train", fix="seqline train DATA --arch luong --out RUN")
-    given = {"max_minutes": max_minutes, "seed": seed, "device": device, "keys": split_keys(keys) if keys else None}
+    given = {"max_minutes": max_minutes, "seed": seed, "device": device, "task": task}
+    given["keys"] = split_keys(keys) if keys else None
     config = _config(data, arch, valid, [*(settings or [])], given)
     if not config.model.architecture and not resume:
         raise UserError("no architecture named", where="--arch", fix="seqline train --list names them all")
@@ -94,18 +101,33 @@ def _config(data: str, arch: str | None, valid: str | None, settings: list[str],
 
 
 def _summary(folder: Path, facts: dict) -> list[str]:
+    from seqline.tasks import TASKS
+
+    task = TASKS[facts["task"]]
     lines = [f"{folder}: {facts['architecture']}, {facts['num_parameters']:,} parameters, {facts['weights']}"]
     if found := facts["validation"]:
         scores = ", ".join(f"{name} {value:.2f}" for name, value in found.items() if name != "nats_per_token")
-        lines.append(f"validation (greedy): {found['nats_per_token']:.3f} nats a token, {scores}")
-    return [*lines, f"translate with: seqline translate {folder} FILE"]
+        how = " (greedy)" if task.name == "translation" else ""
+        lines.append(f"validation{how}: {found['nats_per_token']:.3f} nats a {task.unit}, {scores}")
+    what = "" if task.name == "language_model" else " FILE"
+    return [*lines, f"{task.command} with: seqline {task.command} {folder}{what}"]
 
 
 def _print_architectures(as_json: bool) -> None:
     from seqline.architectures import ARCHITECTURES
+    from seqline.tasks import TASKS
 
+    tasks = {name: [t.name for t in TASKS.values() if t.fits(recipe)] for name, recipe in ARCHITECTURES.items()}
     if as_json:
-        print_json([{"name": r.name, "title": r.title, "paper": r.paper} for r in ARCHITECTURES.values()])
+        rows = [
+            {"name": r.name, "title": r.title, "paper": r.paper, **r.choices._asdict(), "tasks": tasks[r.name]}
+            for r in ARCHITECTURES.values()
+        ]
+        print_json(rows)
         return
-    width = max(map(len, ARCHITECTURES))
-    write_lines([f"{r.name:<{width}}  {r.title}; {r.paper}" for r in ARCHITECTURES.values()])
+    lines = []
+    for name, recipe in ARCHITECTURES.items():
+        parts = "; ".join(f"{key} {value}" for key, value in recipe.choices._asdict().items() if value != "-")
+        lines += [f"{name}: {recipe.title}", f"    paper: {recipe.paper}", f"    parts: {parts}"]
+        lines += [f"    tasks: {', '.join(tasks[name])}"]
+    write_lines(lines)

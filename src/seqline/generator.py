@@ -1,0 +1,138 @@
+"""Text from a language model: a prompt goes in, its continuation comes out, piece by piece as it was drawn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import torch
+
+from seqline.config import DataConfig
+from seqline.data.plain import NEWLINE, mark_newlines, restore_newlines
+from seqline.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from seqline.decoding.rules import Rule, forbid, whole_utf8
+from seqline.decoding.sampling import Sampling, sample
+from seqline.models.language_model import LanguageModel
+from seqline.run_folder import Run, load_run, require_task
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A continuation, without its prompt.
+
+    log_probability: natural logarithm of p(text | prompt), before temperature and cuts. num_tokens: its pieces, an end mark
+    included. is_finished: it ended by itself (lines), not at the limit.
+    """
+
+    text: str
+    log_probability: float
+    num_tokens: int
+    is_finished: bool
+
+
+class Generator:
+    """Generates with one language model.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: its own.
+        data: how the text is read: a stream, or lines.
+    """
+
+    def __init__(self, model: LanguageModel, tokenizer: Tokenizer, data: DataConfig) -> None:
+        self.model, self.tokenizer, self.data = model, tokenizer, data
+        self.run: Run | None = None
+        has_bytes = any(value >= 0 for value in tokenizer.byte_values)
+        never = [
+            PAD,
+            BOS,
+            *([EOS] if self.is_stream else []),
+            *([UNK] if has_bytes or tokenizer.kind == "char" else []),
+        ]
+        self._rules: list[Rule] = [forbid(tuple(never))]
+        if has_bytes:
+            self._rules.append(whole_utf8(tokenizer.byte_values))
+
+    @classmethod
+    def of(cls, run: Run) -> Generator:
+        """Return the generator of a loaded run.
+
+        Raises:
+            UserError: a run for another task.
+        """
+        require_task(run, "language_model")
+        generator = cls(cast("LanguageModel", run.model), run.tokenizers.source, run.config.data)
+        generator.run = run
+        return generator
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], *, device: str = "cpu") -> Generator:
+        """Load a run folder.
+
+        Raises:
+            UserError: see `run_folder.load_run`; a run for another task.
+        """
+        return cls.of(load_run(Path(folder), device))
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the model knows one long text, and not lines that end."""
+        return self.data.unit != "lines"
+
+    def encode(self, prompt: str) -> list[int]:
+        """Turn a prompt into ids: what a line begins with, or the end of a line that was before it."""
+        if not self.is_stream:
+            return [BOS, *self.tokenizer.encode(prompt)]
+        before = [i for i in self.tokenizer.encode(NEWLINE) if i != UNK] or [BOS]
+        return self.tokenizer.encode(mark_newlines(prompt)) or before
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Turn generated ids into text."""
+        text = self.tokenizer.decode(ids)
+        if not self.is_stream:
+            return text
+        text = restore_newlines(text)
+        return text.replace(" \n ", "\n").replace(" \n", "\n") if self.tokenizer.kind == "word" else text
+
+    def generate(
+        self,
+        prompt: str = "",
+        *,
+        max_tokens: int = 200,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float = 1.0,
+        seed: int = 0,
+        num_samples: int = 1,
+    ) -> list[Generated]:
+        """Go on from a prompt.
+
+        Args:
+            prompt: text before it; empty: a new line.
+            max_tokens: the most pieces; a model of lines may end earlier.
+            temperature: below 1 safer, above 1 bolder; 0 = greedy.
+            top_k: draw from the k most probable pieces only.
+            top_p: draw from the smallest set of the most probable pieces that holds this share.
+            seed: with the number of a sample it decides every draw.
+            num_samples: how many.
+
+        Returns:
+            One continuation a sample; sample i is the same whatever `num_samples` is.
+
+        Raises:
+            UserError: a temperature, top_k or top_p out of range.
+        """
+        device = next(self.model.parameters()).device
+        found = sample(
+            self.model,
+            None,
+            [self.encode(prompt)] * num_samples,
+            torch.full((num_samples,), max_tokens, device=device),
+            sampling=Sampling(temperature, top_k, top_p, seed),
+            eos_id=None if self.is_stream else EOS,
+            rules=self._rules,
+        )
+        return [Generated(self.decode(h.ids), h.log_probability, len(h.ids), h.is_finished) for h in found]
