@@ -87,6 +87,12 @@ class DataConfig(Section):
             for key in ("context", "carry_state"):
                 if getattr(self, key) is not None:
                     raise KeyFault(key, "is for the task language_model with data.unit stream")
+        if self.task == "language_model":
+            for key in ("keys", "normalize_whitespace"):
+                if getattr(self, key) != DataConfig.model_fields[key].default:
+                    raise KeyFault(key, "has no meaning for plain text, the data of the task language_model")
+            if self.unit != "lines" and self.max_tokens != DataConfig.model_fields["max_tokens"].default:
+                raise KeyFault("max_tokens", "has no meaning for a stream, which data.context cuts into windows")
         return self
 
 

@@ -11,10 +11,11 @@ from typing import cast
 import torch
 
 from seqline.config import DataConfig
-from seqline.data.plain import NEWLINE, mark_newlines, restore_newlines
+from seqline.data.plain import NEWLINE, decode_stream, encode_stream
 from seqline.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from seqline.decoding.rules import Rule, forbid, whole_utf8
 from seqline.decoding.sampling import Sampling, sample
+from seqline.errors import UserError
 from seqline.models.language_model import LanguageModel
 from seqline.run_folder import Run, load_run, require_task
 
@@ -83,19 +84,24 @@ class Generator:
         return self.data.unit != "lines"
 
     def encode(self, prompt: str) -> list[int]:
-        """Turn a prompt into ids: what a line begins with, or the end of a line that was before it."""
-        if not self.is_stream:
-            return [BOS, *self.tokenizer.encode(prompt)]
-        before = [i for i in self.tokenizer.encode(NEWLINE) if i != UNK] or [BOS]
-        return self.tokenizer.encode(mark_newlines(prompt)) or before
+        """Turn a prompt into ids; an empty one into what stands before a line.
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """Turn generated ids into text."""
-        text = self.tokenizer.decode(ids)
-        if not self.is_stream:
-            return text
-        text = restore_newlines(text)
-        return text.replace(" \n ", "\n").replace(" \n", "\n") if self.tokenizer.kind == "word" else text
+        Raises:
+            UserError: a prompt of several lines for a model of single ones.
+        """
+        if self.is_stream:
+            before = [i for i in self.tokenizer.encode(NEWLINE) if i != UNK] or [BOS]
+            return encode_stream(self.tokenizer, prompt) or before
+        if "\n" in prompt:
+            what = "holds a line end, and this model knows single lines (data.unit lines)"
+            raise UserError(what, where="prompt", fix="give the beginning of one line")
+        return [BOS, *self.tokenizer.encode(prompt)]
+
+    def decode(self, ids: Sequence[int], prompt: str = "") -> str:
+        """Turn generated ids into the text that follows a prompt; between two words stands a space."""
+        text = decode_stream(self.tokenizer, ids) if self.is_stream else self.tokenizer.decode(ids)
+        is_apart = self.tokenizer.kind == "word" and prompt[-1:].strip() and text[:1].strip()
+        return f" {text}" if is_apart else text
 
     def generate(
         self,
@@ -123,7 +129,7 @@ class Generator:
             One continuation a sample; sample i is the same whatever `num_samples` is.
 
         Raises:
-            UserError: a temperature, top_k or top_p out of range.
+            UserError: a temperature, top_k or top_p out of range; a prompt of several lines for a model of single ones.
         """
         device = next(self.model.parameters()).device
         found = sample(
@@ -135,4 +141,4 @@ class Generator:
             eos_id=None if self.is_stream else EOS,
             rules=self._rules,
         )
-        return [Generated(self.decode(h.ids), h.log_probability, len(h.ids), h.is_finished) for h in found]
+        return [Generated(self.decode(h.ids, prompt), h.log_probability, len(h.ids), h.is_finished) for h in found]

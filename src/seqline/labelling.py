@@ -117,6 +117,9 @@ class PreparedLabels(Prepared):
         collate, sources = collate_of(config), [pair.source for pair in pairs]
         reference = [label for pair in pairs for label in labels_of(pair.target, config)]
         plans = plan_in_order([len(example.source) for example in examples], VALIDATION_TOKENS)
+        if not any(bool(collate(examples, rows).has_label.any()) for rows in plans):
+            what = f"no label of the first {len(pairs):,} validation examples is among those of the training set"
+            raise UserError(what, where=self.valid.name, fix="check that both sets use the same labels")
 
         def validate(model: Module) -> Validation:
             batches = (collate(examples, rows).to(device) for rows in plans)

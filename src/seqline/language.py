@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.nn import Module
 
 from seqline import files
@@ -17,7 +16,7 @@ from seqline.config import Config
 from seqline.corpus import Corpus, Prepared
 from seqline.data.batch import TextBatch, as_stream, collate_lines, collate_spans
 from seqline.data.loader import plan_epoch, plan_in_order, too_long
-from seqline.data.plain import NEWLINE, Text, TextData, hold_out_end, lines_of, mark_newlines, read_plain_data
+from seqline.data.plain import Text, TextData, encode_stream, hold_out_end, lines_of, read_plain_data, stream_lines
 from seqline.data.stream import Windows, consecutive
 from seqline.data.text import PairSet, Tally, hold_out
 from seqline.data.tokenizer import Tokenizer, train_tokenizer
@@ -33,16 +32,6 @@ CONTEXT = 256  # pieces in a window, where data.context says nothing
 ROWS, LEAST_ROWS = 16, 4  # windows in a batch, where training.batch_tokens says nothing; fewer teach poorly
 CHARACTERS_A_LINE = 100  # of a stream, to guess the size of a model from
 VALIDATION_TOKENS, VALIDATION_LANES = 4096, 16
-
-
-def encode_stream(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Turn a long text into ids, line by line, so that no piece crosses the end of a line."""
-    marked = [line + NEWLINE for line in mark_newlines(text).split(NEWLINE)]
-    if tokenizer.kind == "word":  # words are separated by white space, and the end of a line is one
-        marked = [f"{line.removesuffix(NEWLINE)} {NEWLINE}" for line in marked]
-    encoded = tokenizer.encode_batch(marked)
-    ids = [i for line in encoded for i in line]
-    return ids[: len(ids) - len(tokenizer.encode(NEWLINE))]  # the last line got an end that the text does not have
 
 
 class StreamCorpus(Corpus):
@@ -67,10 +56,8 @@ class StreamCorpus(Corpus):
         return config.replace(**chosen, **{"training.batch_tokens": batch_tokens})
 
     def train_tokenizers(self, config: Config) -> Tokenizers:
-        """Train the tokenizer; the newline is one of its characters."""
-        end = f" {NEWLINE}" if config.tokenizer.kind == "word" else NEWLINE
-        lines = [line + end for line in mark_newlines(self.train.text).split(NEWLINE)]
-        return _one_tokenizer(lines, config)
+        """Train the tokenizer; the newline is one of its characters, also where the text has none."""
+        return _one_tokenizer(stream_lines(f"{self.train.text}\n", config.tokenizer.kind), config)
 
     def prepare(self, tokenizers: Tokenizers, config: Config) -> Prepared:
         """Encode both texts whole."""
@@ -220,8 +207,11 @@ def read(config: Config) -> Corpus:
     """Read a text for a language model; without a validation text hold one out.
 
     Raises:
-        UserError: a file that does not read, or too little in it.
+        UserError: a file that does not read, or too little in it; a state to carry that grows with what was read.
     """
+    if config.data.carry_state and not ARCHITECTURES[config.model.architecture].carries_state:
+        what = f"{config.model.architecture} has no state of one size that could be carried from window to window"
+        raise UserError(what, where="data.carry_state", fix="leave it out")
     data = read_plain_data(config.data.train, config.data.valid)
     return LinesCorpus(data, config.training.seed) if config.data.unit == "lines" else StreamCorpus(data)
 
@@ -275,8 +265,3 @@ def _encode_lines(
     if not kept:
         raise UserError(f"no usable lines: {tally}", where=lines.name, fix="raise data.max_tokens")
     return [line for line, _ in kept], [ids for _, ids in kept]
-
-
-def stream_of(tokenizer: Tokenizer, text: str) -> Tensor:
-    """Return a text as a stream [N + 1] to be scored."""
-    return as_stream(encode_stream(tokenizer, text))

@@ -8,13 +8,13 @@ from typing import Any
 
 from seqline.data.batch import as_stream
 from seqline.data.loader import plan_in_order
-from seqline.data.plain import Text, lines_of
+from seqline.data.plain import Text, encode_stream, lines_of
 from seqline.data.stream import consecutive, overlapping
 from seqline.data.tokenizer import UNK
 from seqline.errors import UserError
 from seqline.evaluation.likelihood import Nats, carried_nats, line_nats, window_nats
 from seqline.generator import Generator
-from seqline.language import context_of, encode_stream, is_carried
+from seqline.language import context_of, is_carried
 from seqline.run_folder import Run
 
 BATCH_TOKENS = 8192

@@ -137,8 +137,7 @@ def _started(config: Config, folder: Path, say: Say, check: Callable[[], None]) 
     recipe = find_recipe(config.model.architecture)
     with_model(config, recipe, "tiny" if config.model.size == "auto" else config.model.size)  # refuse before reading
     files.refuse_taken(folder, fix="name another --out, or go on with --resume")
-    if "kind" not in config.tokenizer.model_fields_set:
-        config = config.replace(**{"tokenizer.kind": TASKS[config.data.task].tokenizer_kind})
+    config = TASKS[config.data.task].fill(config)
     corpus = _read(config, say)
     if config.data.fingerprint not in ("", corpus.fingerprint):
         what = f"the corpus has SHA-256 {corpus.fingerprint[:12]}..., not {config.data.fingerprint[:12]!r}"

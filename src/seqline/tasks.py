@@ -10,7 +10,7 @@ from typing import Any, Literal
 from torch import nn
 
 from seqline.architectures.recipe import Recipe, Settings, Vocabulary
-from seqline.config import Kind
+from seqline.config import Config, Kind
 from seqline.errors import UserError
 from seqline.models.classifier import Classifier, LastQuery, LearnedQuery
 from seqline.models.tagger import Tagger
@@ -38,7 +38,7 @@ class Task:
     """One thing a model can be trained for.
 
     name: as in `data.task`. title: for people. command: what a trained run is used with. unit: what the loss is a mean over.
-    tokenizer_kind: the default one. build: recipe, settings and vocabulary to a model, None where the recipe does not fit.
+    tokenizer_kind, label_smoothing: the default ones. build: recipe, settings and vocabulary to a model, None where the recipe does not fit.
     more_settings: settings of the model beside the recipe's own.
     """
 
@@ -47,9 +47,19 @@ class Task:
     command: str
     unit: str
     tokenizer_kind: Kind
+    label_smoothing: float
     build: Callable[[Recipe, Any, Vocabulary], nn.Module | None]
     fits: Callable[[Recipe], bool]
     more_settings: type[Section] | None = None
+
+    def fill(self, config: Config) -> Config:
+        """Choose what suits the task and the user left open."""
+        chosen = {}
+        if "kind" not in config.tokenizer.model_fields_set:
+            chosen["tokenizer.kind"] = self.tokenizer_kind
+        if "label_smoothing" not in config.training.model_fields_set:
+            chosen["training.label_smoothing"] = self.label_smoothing
+        return config.replace(**chosen)
 
     def settings_of(self, recipe: Recipe) -> type[Settings]:
         """Return the class that checks the model's settings."""
@@ -116,6 +126,7 @@ TASKS: dict[str, Task] = {
             command="translate",
             unit="token",
             tokenizer_kind="unigram",
+            label_smoothing=0.1,
             build=_translator,
             fits=lambda recipe: recipe.build is not None,
         ),
@@ -125,6 +136,7 @@ TASKS: dict[str, Task] = {
             command="generate",
             unit="piece",
             tokenizer_kind="char",
+            label_smoothing=0.0,
             build=_language_model,
             fits=lambda recipe: recipe.language_model is not None,
         ),
@@ -134,6 +146,7 @@ TASKS: dict[str, Task] = {
             command="tag",
             unit="tag",
             tokenizer_kind="word",
+            label_smoothing=0.0,
             build=_tagger,
             fits=lambda recipe: recipe.features is not None,
         ),
@@ -143,6 +156,7 @@ TASKS: dict[str, Task] = {
             command="classify",
             unit="text",
             tokenizer_kind="char",
+            label_smoothing=0.0,
             build=_classifier,
             fits=lambda recipe: recipe.features is not None,
             more_settings=QuerySettings,

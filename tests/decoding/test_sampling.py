@@ -244,6 +244,15 @@ def test_tokens_are_those_of_the_definition(
     assert first_tokens(row, count, sampling) == expected
 
 
+@pytest.mark.parametrize(("bits", "token"), [(0, 1), (2**64 - 1, 3)])
+def test_the_ends_of_chance_never_draw_an_impossible_token(
+    bits: int, token: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seqline.decoding.sampling.mix", lambda *given: np.full(len(given[-1]), bits, dtype=np.uint64))
+    logits = torch.tensor([[float("-inf"), 0.1, 0.7, -0.3, float("-inf")]], dtype=torch.float64)
+    assert first_tokens(logits, 3, Sampling()) == [token] * 3
+
+
 def test_top_k_keeps_the_lowest_of_equal_tokens_and_top_p_the_token_that_reaches_it() -> None:
     even = torch.zeros(1, 4, dtype=torch.float64)
     assert set(first_tokens(even, 300, Sampling(top_k=2))) == {0, 1}

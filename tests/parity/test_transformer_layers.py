@@ -1,15 +1,18 @@
-"""A Transformer layer is torch's (post-norm, relu), in values and in all gradients."""
+"""A Transformer block is torch's layer (norm after or before, relu or gelu), in values and in all gradients."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
-from seqline.models.decoder import TransformerDecoderLayer
-from seqline.models.encoder import TransformerEncoderLayer
+from seqline.models.blocks import DecoderBlock, EncoderBlock
+from seqline.parts.feed_forward import FeedForward
+from seqline.parts.residual import PostNorm, PreNorm, Residual
+from seqline.parts.self_attention import CausalSelfAttention, MultiHeadAttention, SelfAttention
 
 from ..small_models import assert_equal, gradients, make_batch, make_model, random_weights, right_padded
 
@@ -18,21 +21,36 @@ LENGTHS, LENGTH = [5, 1, 3], 5
 SOURCE_LENGTHS, SOURCE_LENGTH = [4, 7, 1], 7
 
 ENCODER_PARTS = {
-    "self_attn": "attention",
-    "norm1": "after_attention.norm",
+    "self_attn": "attention.attention",
+    "norm1": "around_attention.norm",
     "linear1": "feed_forward.expand",
     "linear2": "feed_forward.contract",
-    "norm2": "after_feed_forward.norm",
+    "norm2": "around_feed_forward.norm",
 }
 DECODER_PARTS = {
-    "self_attn": "self_attention.attention",
-    "norm1": "after_self.norm",
+    "self_attn": "mixer.attention",
+    "norm1": "around_mixer.norm",
     "multihead_attn": "cross_attention",
-    "norm2": "after_cross.norm",
+    "norm2": "around_cross.norm",
     "linear1": "feed_forward.expand",
     "linear2": "feed_forward.contract",
-    "norm3": "after_feed_forward.norm",
+    "norm3": "around_feed_forward.norm",
 }
+
+every_arrangement = pytest.mark.parametrize("is_norm_first", [False, True], ids=["post", "pre"])
+every_activation = pytest.mark.parametrize("activation", ["relu", "gelu"])
+
+
+def make_residual(is_norm_first: bool) -> Residual:
+    return (PreNorm if is_norm_first else PostNorm)(nn.LayerNorm(WIDTH), 0.0)
+
+
+def make_feed_forward(activation: str) -> FeedForward:
+    return FeedForward(WIDTH, INNER_SIZE, 0.0, {"relu": nn.ReLU, "gelu": nn.GELU}[activation]())
+
+
+def attention() -> MultiHeadAttention:
+    return MultiHeadAttention(WIDTH, NUM_HEADS)
 
 
 def in_torchs_order(names: list[str], tensors: dict[str, Tensor], parts: dict[str, str]) -> list[Tensor]:
@@ -70,9 +88,14 @@ def make_input(length: int, mask: Tensor) -> Tensor:
     return x.requires_grad_()
 
 
-def test_the_encoder_layer_is_torchs() -> None:
-    ours = random_weights(TransformerEncoderLayer(WIDTH, NUM_HEADS, INNER_SIZE, 0.0))
-    theirs = nn.TransformerEncoderLayer(WIDTH, NUM_HEADS, INNER_SIZE, 0.0, batch_first=True).double()
+@every_arrangement
+@every_activation
+def test_the_encoder_block_is_torchs(is_norm_first: bool, activation: str) -> None:
+    feed_forward = make_feed_forward(activation)
+    ours = random_weights(EncoderBlock(SelfAttention(attention()), feed_forward, lambda: make_residual(is_norm_first)))
+    theirs = nn.TransformerEncoderLayer(
+        WIDTH, NUM_HEADS, INNER_SIZE, 0.0, activation, batch_first=True, norm_first=is_norm_first
+    ).double()
     names = load(ours, theirs, ENCODER_PARTS)
     mask = right_padded(LENGTHS, LENGTH)
     x = make_input(LENGTH, mask)
@@ -81,16 +104,21 @@ def test_the_encoder_layer_is_torchs() -> None:
     assert_equal(own_gradients(ours, names, ENCODER_PARTS, [x], got), gradients([*theirs.parameters(), x], expected))
 
 
-def test_the_decoder_layer_is_torchs() -> None:
-    ours = random_weights(TransformerDecoderLayer(WIDTH, NUM_HEADS, INNER_SIZE, 0.0))
-    theirs = nn.TransformerDecoderLayer(WIDTH, NUM_HEADS, INNER_SIZE, 0.0, batch_first=True).double()
+@every_arrangement
+@every_activation
+def test_the_decoder_block_is_torchs(is_norm_first: bool, activation: str) -> None:
+    feed_forward, mixer = make_feed_forward(activation), CausalSelfAttention(attention())
+    ours = random_weights(DecoderBlock(mixer, attention(), feed_forward, lambda: make_residual(is_norm_first)))
+    theirs = nn.TransformerDecoderLayer(
+        WIDTH, NUM_HEADS, INNER_SIZE, 0.0, activation, batch_first=True, norm_first=is_norm_first
+    ).double()
     names = load(ours, theirs, DECODER_PARTS)
     mask, source_is_real = right_padded(LENGTHS, LENGTH), right_padded(SOURCE_LENGTHS, SOURCE_LENGTH)
     x, source = make_input(LENGTH, mask), make_input(SOURCE_LENGTH, source_is_real)
     later = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1)
 
     memory = ours.cross_attention.prepare(source, source_is_real)
-    got, _ = ours(x, ours.self_attention.initial_state(len(LENGTHS)), memory, mask)
+    got, _ = ours(x, ours.initial_state(len(LENGTHS)), memory, mask)
     expected = theirs(x, source, tgt_mask=later, tgt_key_padding_mask=~mask, memory_key_padding_mask=~source_is_real)
 
     assert_equal([got[mask]], [expected[mask]])
@@ -112,13 +140,13 @@ def test_the_whole_model_is_torchs_layers_behind_positions() -> None:
     encoder: Any = model.encoder
     decoder: Any = model.decoder
     x, padding = with_positions(encoder.embedding, batch.source), ~batch.source_is_real
-    for layer in encoder.layers:
+    for layer in encoder.blocks:
         reference = nn.TransformerEncoderLayer(WIDTH, NUM_HEADS, INNER_SIZE, 0.0, batch_first=True).double()
         load(layer, reference, ENCODER_PARTS)
         x = reference(x, src_key_padding_mask=padding)
     y = with_positions(decoder.embedding, batch.target_in)
     later = torch.ones(y.shape[1], y.shape[1], dtype=torch.bool).triu(1)
-    for layer in decoder.layers:
+    for layer in decoder.blocks:
         reference = nn.TransformerDecoderLayer(WIDTH, NUM_HEADS, INNER_SIZE, 0.0, batch_first=True).double()
         load(layer, reference, DECODER_PARTS)
         y = reference(y, x, tgt_mask=later, memory_key_padding_mask=padding)

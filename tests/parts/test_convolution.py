@@ -100,5 +100,6 @@ def test_a_window_without_a_centre_is_refused() -> None:
 def test_first_weights_keep_the_variance() -> None:
     torch.manual_seed(0)
     layer = GatedConvolution(200, 3, 0.0)
-    y = layer(torch.randn(2, 50, 200))
-    assert 0.7 < float(y.var()) < 1.4
+    with torch.no_grad():
+        variance = float(layer(torch.randn(2, 50, 200)).var())
+    assert 1.0 < variance < 1.8  # a is N(0, 4), and the gate lets a third of its square through

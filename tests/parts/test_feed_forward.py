@@ -9,8 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from seqline.parts.feed_forward import FeedForward, Maxout, TanhLayer
-from seqline.parts.residual import PostNorm
+from seqline.parts.feed_forward import FeedForward, GatedFeedForward, Maxout, TanhLayer
 
 from ..small_models import jacobian_support, random_weights
 
@@ -24,6 +23,19 @@ def by_feed_forward(module: FeedForward, x: list[float]) -> list[float]:
     return affine(module.contract, [max(0.0, u) for u in affine(module.expand, x)])
 
 
+def by_gelu(module: FeedForward, x: list[float]) -> list[float]:
+    inner = [u * (1 + math.erf(u / math.sqrt(2))) / 2 for u in affine(module.expand, x)]
+    return affine(module.contract, inner)
+
+
+def by_swiglu(module: GatedFeedForward, x: list[float]) -> list[float]:
+    def times(layer: nn.Linear, x: list[float]) -> list[float]:
+        return [sum(w * v for w, v in zip(row, x, strict=True)) for row in layer.weight.tolist()]
+
+    pairs = zip(times(module.gate, x), times(module.expand, x), strict=True)
+    return times(module.contract, [u / (1 + math.exp(-u)) * v for u, v in pairs])
+
+
 def by_tanh(module: TanhLayer, x: list[float]) -> list[float]:
     return [math.tanh(u) for u in affine(module.project, x)]
 
@@ -35,6 +47,8 @@ def by_maxout(module: Maxout, x: list[float]) -> list[float]:
 
 MAPS: dict[str, tuple[Callable[[], nn.Module], Callable[..., list[float]], int]] = {
     "feed forward": (lambda: FeedForward(4, 9, 0.5), by_feed_forward, 4),
+    "gelu": (lambda: FeedForward(4, 9, 0.5, nn.GELU()), by_gelu, 4),
+    "swiglu": (lambda: GatedFeedForward(4, 9, 0.5), by_swiglu, 4),
     "tanh": (lambda: TanhLayer(4, 3), by_tanh, 3),
     "maxout": (lambda: Maxout(4, 3), by_maxout, 3),
 }
@@ -64,25 +78,3 @@ def test_maxout_takes_the_larger_of_each_pair() -> None:
         maxout.project.bias.zero_()
     x = torch.tensor([[3.0, 5.0], [5.0, 3.0]], dtype=torch.float64)
     assert maxout(x).tolist() == [[5.0, -3.0], [5.0, -3.0]]
-
-
-def test_post_norm_by_hand() -> None:
-    module = random_weights(PostNorm(4, 0.5))
-    x, change = torch.randn(2, 2, 3, 4, dtype=torch.float64).unbind()
-    found = module(x, change)
-    for b in range(2):
-        for t in range(3):
-            total = [u + v for u, v in zip(x[b, t].tolist(), change[b, t].tolist(), strict=True)]
-            mean = sum(total) / 4
-            deviation = math.sqrt(sum((v - mean) ** 2 for v in total) / 4 + 1e-5)
-            scale, shift = module.norm.weight.tolist(), module.norm.bias.tolist()
-            expected = [(v - mean) / deviation * w + s for v, w, s in zip(total, scale, shift, strict=True)]
-            assert found[b, t].tolist() == pytest.approx(expected, abs=1e-12)
-
-
-def test_post_norm_drops_the_change_and_never_the_input() -> None:
-    module = PostNorm(100, 0.5).train()
-    module.norm = nn.Identity()  # pyright: ignore[reportAttributeAccessIssue]
-    x = torch.full((4, 5, 100), 3.0)
-    values = module(x, torch.ones(4, 5, 100)).unique().tolist()
-    assert values == [3.0, 5.0]

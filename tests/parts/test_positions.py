@@ -9,7 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqline.parts.positions import positions_from, sinusoid
+from seqline.errors import UserError
+from seqline.parts.positions import AddPositions, LearnedPositions, PositionScheme, Sinusoid, positions_from, sinusoid
+
+from ..small_models import assert_equal, random_weights, right_padded
 
 rows = st.integers(1, 8).flatmap(
     lambda length: st.lists(
@@ -65,3 +68,57 @@ def test_float32_is_the_rounded_float64() -> None:
     positions = torch.tensor([[10_000, 99_999]])
     exact = sinusoid(positions, 6, torch.float64)
     assert torch.equal(sinusoid(positions, 6, torch.float32), exact.float())
+
+
+SCHEMES = {"sinusoid": Sinusoid, "learned": lambda: LearnedPositions(12, 6)}
+
+
+def make_layer(scheme: str) -> AddPositions:
+    part: PositionScheme = SCHEMES[scheme]()
+    return random_weights(AddPositions(part))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_layer_counts_what_each_row_has_read(scheme: str) -> None:
+    layer, x = make_layer(scheme), torch.zeros(3, 9, 6, dtype=torch.float64)
+    mask = torch.tensor([[0, 1, 1, 0, 1, 0, 0, 1, 1], [1] * 9, [1, 0, 0, 0, 0, 0, 0, 0, 0]]).bool()
+    table, _ = layer(x[:1], layer.initial_state(1))
+    for cuts in ([9], [4, 5], [1] * 9):
+        state, pieces = layer.initial_state(3), []
+        for piece, real in zip(x.split(cuts, 1), mask.split(cuts, 1), strict=True):
+            y, state = layer(piece, state, real)
+            pieces.append(y)
+        assert state.tolist() == [5, 9, 1]
+        for row in range(3):
+            found = torch.cat(pieces, 1)[row, mask[row]]
+            assert_equal([found], [table[0, : len(found)]])
+
+
+def test_learned_positions_are_rows_of_the_table() -> None:
+    layer = make_layer("learned")
+    y, _ = layer(torch.ones(2, 4, 6, dtype=torch.float64), torch.tensor([0, 8]))
+    table = layer.get_parameter("scheme.table")
+    assert_equal([y - 1], [torch.stack([table[:4], table[8:]])])
+
+
+def test_beyond_the_table_is_refused_by_name() -> None:
+    layer, x = make_layer("learned"), torch.zeros(2, 13, 6, dtype=torch.float64)
+    with pytest.raises(UserError, match=r"^model\.max_length: .*13 tokens.* 12 positions"):
+        layer(x, layer.initial_state(2))
+    _, state = layer(x[:, :12], layer.initial_state(2))
+    with pytest.raises(UserError, match="max_length"):
+        layer(x[:, :1], state)
+
+
+def test_padding_is_never_beyond_the_table() -> None:
+    layer, x = make_layer("learned"), torch.zeros(2, 15, 6, dtype=torch.float64)
+    y, state = layer(x, layer.initial_state(2), right_padded([12, 3], 15))
+    assert state.tolist() == [12, 3]
+    assert_equal([y[0, :12]], [layer(x[:1, :12], layer.initial_state(1))[0][0]])
+
+
+def test_any_length_has_a_sinusoid() -> None:
+    layer, x = make_layer("sinusoid"), torch.zeros(2, 3, 6, dtype=torch.float64)
+    far = torch.tensor([5, 100_000])
+    y, _ = layer(x, far)
+    assert_equal([y], [sinusoid(far[:, None] + torch.arange(3), 6, torch.float64)])

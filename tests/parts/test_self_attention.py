@@ -1,7 +1,8 @@
-"""Causal self-attention: what it may see, and a cache of blocks that never change."""
+"""Self-attention: what it may see, a cache of blocks that never change, shared key heads, and the fused path."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -9,16 +10,24 @@ import torch
 from torch import Tensor
 
 from seqline.parts import self_attention
-from seqline.parts.self_attention import BLOCK_LENGTH, CausalSelfAttention, KVCache
+from seqline.parts.attention_positions import Alibi, AttentionPositions, RelativeBias, Rotary
+from seqline.parts.self_attention import (
+    BLOCK_LENGTH,
+    CausalSelfAttention,
+    KVCache,
+    MultiHeadAttention,
+    SelfAttention,
+)
 from seqline.state import map_tensors, select
+from seqline.watch import watch
 
-from ..small_models import assert_equal, flatten, jacobian_support, random_weights, right_padded
+from ..small_models import assert_equal, flatten, gradients, jacobian_support, random_weights, right_padded
 
 WIDTH, NUM_HEADS, BATCH = 6, 2, 3
 
 
 def make_layer() -> CausalSelfAttention:
-    return random_weights(CausalSelfAttention(WIDTH, NUM_HEADS))
+    return random_weights(CausalSelfAttention(MultiHeadAttention(WIDTH, NUM_HEADS)))
 
 
 def make_input(length: int) -> Tensor:
@@ -120,3 +129,92 @@ def test_selected_rows_go_on_as_those_rows() -> None:
     expected, _ = layer(step, cache)
     got, _ = layer(step[rows], select(cache, rows))
     assert_equal([got], [expected[rows]])
+
+
+@pytest.mark.parametrize("num_key_heads", [1, 2, 4])
+def test_shared_key_heads_are_full_attention_with_repeated_weights(num_key_heads: int) -> None:
+    width, num_heads = 12, 4
+    shared = random_weights(CausalSelfAttention(MultiHeadAttention(width, num_heads, num_key_heads), Shifted()))
+    whole = random_weights(CausalSelfAttention(MultiHeadAttention(width, num_heads), Shifted()))
+    weights = dict(shared.state_dict())
+    for name in ("key", "value"):
+        for kind in ("weight", "bias"):
+            by_head = weights[f"attention.{name}.{kind}"].unflatten(0, (num_key_heads, 3))
+            repeated = by_head.repeat_interleave(num_heads // num_key_heads, 0).flatten(0, 1)
+            weights[f"attention.{name}.{kind}"] = repeated
+    whole.load_state_dict(weights)
+    x, real = torch.randn(BATCH, 9, width, dtype=torch.float64), right_padded([9, 1, 5], 9)
+    for cuts in ([], [4], [3, 4, 5]):
+        got, cache = fed(shared, x, cuts, real)
+        expected, _ = fed(whole, x, cuts, real)
+        assert_equal([got[real]], [expected[real]])
+        assert {tuple(piece.keys.shape[:2]) for piece in (*cache.blocks, cache.tail)} == {(BATCH, num_key_heads)}
+
+
+class Shifted(AttentionPositions):
+    """Heads of three numbers have no pairs to turn: positions that act on the keys in another way."""
+
+    def place(self, query: Tensor, keys: Tensor, is_real: Tensor) -> tuple[Tensor, Tensor]:
+        where = (is_real.cumsum(1) - 1)[:, None, -query.shape[2] :, None] * 0.1
+        return query + where, keys - where
+
+
+FUSED: dict[str, Callable[[bool], AttentionPositions]] = {
+    "nothing": lambda is_causal: AttentionPositions(),
+    "rotary": lambda is_causal: Rotary(),
+    "alibi": lambda is_causal: Alibi(4),
+    "relative": lambda is_causal: RelativeBias(4, is_causal),
+}
+
+
+@pytest.mark.parametrize("scheme", FUSED)
+@pytest.mark.parametrize("num_key_heads", [1, 2, 4])
+def test_the_fused_path_is_the_formula(scheme: str, num_key_heads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    causal = random_weights(CausalSelfAttention(MultiHeadAttention(8, 4, num_key_heads), FUSED[scheme](True)))
+    full = random_weights(SelfAttention(MultiHeadAttention(8, 4, num_key_heads), FUSED[scheme](False)))
+    x = torch.randn(BATCH, 7, 8, dtype=torch.float64).requires_grad_()
+    # The first row begins and the second consists of entries that may attend to nothing.
+    real = torch.tensor([[False, False, True, True, False, True, True], [False] * 7, [True] * 6 + [False]])
+
+    def run() -> list[Tensor]:
+        y, cache = causal(x, causal.initial_state(BATCH), real)
+        outputs = [y, full(x, real), *(tensor for tensor in flatten(cache) if tensor.is_floating_point())]
+        return [*outputs, *gradients([x, *causal.parameters(), *full.parameters()], *outputs)]
+
+    fused = run()
+    monkeypatch.setattr(MultiHeadAttention, "fused", None)
+    monkeypatch.setattr(self_attention, "is_watched", lambda: True)
+    assert_equal(fused, run())
+    nothing = causal.attention.output.bias.expand(2, 8)
+    assert_equal([fused[0][0, :2]], [nothing])
+    assert_equal([fused[1][1, :2]], [full.attention.output.bias.expand(2, 8)])
+
+
+def test_the_formula_runs_where_weights_are_shown_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MultiHeadAttention, "fused", None)
+    layer, x = make_layer(), make_input(4)
+    with watch() as frames:
+        layer(x, layer.initial_state(BATCH))
+    assert [frame.part for frame in frames] == ["multi-head attention"]
+    dropping = CausalSelfAttention(MultiHeadAttention(WIDTH, NUM_HEADS, dropout=0.5)).double().train()
+    dropping(x, dropping.initial_state(BATCH))
+    with pytest.raises(TypeError, match="NoneType"):
+        dropping.eval()(x, dropping.initial_state(BATCH))
+
+
+def test_attention_dropout_drops_weights_in_training_only() -> None:
+    layer = random_weights(CausalSelfAttention(MultiHeadAttention(WIDTH, NUM_HEADS, dropout=0.5)))
+    plain, x = make_layer(), make_input(1)
+    expected, _ = plain(x, plain.initial_state(BATCH))
+    assert_equal([layer(x, layer.initial_state(BATCH))[0]], [expected])
+    # One key with weight 1: a head's context is 0 or twice its value.
+    value, output = layer.attention.value(x), layer.attention.output
+    layer.train()
+    seen = set()
+    for _ in range(20):
+        y, _ = layer(x, layer.initial_state(BATCH))
+        for b in range(BATCH):
+            scales = [(i, j) for i in (0.0, 2.0) for j in (0.0, 2.0)]
+            scaled = [output(value[b, 0] * torch.tensor([i, i, i, j, j, j], dtype=torch.float64)) for i, j in scales]
+            seen |= {s for s, v in zip(scales, scaled, strict=True) if torch.allclose(v, y[b, 0], atol=1e-10)}
+    assert len(seen) == 4

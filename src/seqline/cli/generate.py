@@ -14,7 +14,12 @@ BETWEEN = "-----"
 
 def generate(
     run: Annotated[Path, typer.Argument(help="Folder of a run for a language model.")],
-    prompt: Annotated[str, typer.Argument(help="Text to go on from; - is standard input, as it comes.")] = "",
+    prompt: Annotated[
+        str,
+        typer.Argument(
+            help="Text to go on from; - is standard input, as it comes (a model of lines: without the last line end)."
+        ),
+    ] = "",
     max_tokens: Annotated[int, typer.Option(min=1, help="The most pieces to generate.")] = 200,
     temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 bolder; 0 is greedy.")] = 1.0,
     top_k: Annotated[int | None, typer.Option(min=1, help="Draw from the K most probable pieces only.")] = None,
@@ -35,6 +40,9 @@ def generate(
 
     generator = Generator.load(run, device=device)
     text = read_text(prompt) if prompt == "-" else prompt
+    if prompt == "-" and not generator.is_stream:
+        text = text.removesuffix("\n")  # the end of the one line, and no part of it
+    text = text if generator.is_stream else text.removesuffix("\n")
     samples = generator.generate(
         text,
         max_tokens=max_tokens,

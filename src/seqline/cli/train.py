@@ -15,7 +15,6 @@ OVERRIDES = {
     "seed": "training.seed",
     "device": "training.device",
     "keys": "data.keys",
-    "task": "data.task",
 }
 
 
@@ -51,9 +50,10 @@ def train(
     if data is None or out is None:
         missing = "DATA" if data is None else "--out"
         raise UserError(f"{missing} is missing", where="train", fix="seqline train DATA --arch luong --out RUN")
-    given = {"max_minutes": max_minutes, "seed": seed, "device": device, "task": task}
+    given = {"max_minutes": max_minutes, "seed": seed, "device": device}
     given["keys"] = split_keys(keys) if keys else None
-    config = _config(data, arch, valid, [*(settings or [])], given)
+    # The task goes with the settings: which of them have a meaning depends on it.
+    config = _config(data, arch, valid, [*([f"data.task={_task(task)}"] if task else []), *(settings or [])], given)
     if not config.model.architecture and not resume:
         raise UserError("no architecture named", where="--arch", fix="seqline train --list names them all")
     prepare_torch(config.training.device, threads or config.training.threads)
@@ -70,6 +70,15 @@ def train(
     if trained.result.reason in ("interrupted", "terminated"):
         say("what was learned is kept; the same command with --resume goes on from here")
     return {"interrupted": 130, "terminated": 143}.get(trained.result.reason, 0)
+
+
+def _task(name: str) -> str:
+    from seqline.errors import did_you_mean
+    from seqline.tasks import TASKS
+
+    if name not in (*TASKS, "lm"):
+        raise UserError(f"unknown task {name!r}", where="--task", fix=did_you_mean(name, [*TASKS, "lm"]))
+    return name
 
 
 def _config(data: str, arch: str | None, valid: str | None, settings: list[str], given: dict[str, Any]):

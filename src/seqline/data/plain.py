@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from seqline.data.folders import SET_NAMES
 from seqline.data.lines import read_text
 from seqline.data.text import Pair, PairSet
+from seqline.data.tokenizer import Tokenizer
 from seqline.errors import UserError
 
 NEWLINE = "\uee91"
@@ -48,6 +50,24 @@ def mark_newlines(text: str) -> str:
 def restore_newlines(text: str) -> str:
     """Undo `mark_newlines`."""
     return _TO_PLAIN.sub(lambda match: _PLAIN[match[0]], text)
+
+
+def stream_lines(text: str, kind: str) -> list[str]:
+    """Return what a tokenizer of a kind sees of a stream: each line with its end, and the last, which has none."""
+    end = f" {NEWLINE}" if kind == "word" else NEWLINE  # words are separated by white space, and the end of a line is one
+    *ended, last = mark_newlines(text).split(NEWLINE)
+    return [*(line + end for line in ended), last]
+
+
+def encode_stream(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Turn a long text into ids, line by line, so that no piece crosses the end of a line."""
+    return [i for line in tokenizer.encode_batch(stream_lines(text, tokenizer.kind)) for i in line]
+
+
+def decode_stream(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    """Undo `encode_stream`; `word` keeps words and lines, with one space between words and none at the end of a line."""
+    text = restore_newlines(tokenizer.decode(ids))
+    return re.sub(" ?\n ?", "\n", text) if tokenizer.kind == "word" else text
 
 
 def read_plain(spec: str) -> Text:
