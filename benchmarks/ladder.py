@@ -11,13 +11,10 @@ that a row can be made again alone. A run that is in --out already is scored and
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
+
+from running import chosen, evaluate, markdown, seqline, side_by_side, train
 
 
 class Task(NamedTuple):
@@ -83,38 +80,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def seqline(*arguments: str) -> str:
-    """Run one command with one thread and return its standard output."""
-    print("seqline " + " ".join(arguments), file=sys.stderr, flush=True)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "seqline", *arguments],
-        env=environment,
-        capture_output=True,
-        check=False,
-        encoding="utf-8",
-    )
-    if done.returncode:
-        raise SystemExit(f"exit status {done.returncode}: {done.stderr.strip().splitlines()[-1]}")
-    return done.stdout
-
-
 def measure(task: Task, name: str, folder: str, out: Path, minutes: float) -> dict:
     """Train one recipe, unless its run is there, and score it on every test set."""
     run = out / name
-    if not (run / "manifest.json").exists():
-        valid = ["--valid", task.valid.format(folder=folder)] if task.valid else []
-        sets = [f"--set={setting}" for setting in (*task.common, *task.rows[name])]
-        data = task.train.format(folder=folder)
-        seqline("train", data, "--arch", name, "--out", str(run), *valid, "--threads", "1",
-                "--max-minutes", f"{minutes:g}", *sets)  # fmt: skip
-    facts = json.loads(seqline("info", str(run), "--json"))
-    tests = {
-        test: json.loads(
-            seqline("evaluate", str(run), pairs.format(folder=folder), "--lowercase", "--json", "--threads", "1")
-        )
-        for test, pairs in task.tests.items()
-    }
+    valid = ["--valid", task.valid.format(folder=folder)] if task.valid else []
+    facts = train(task.train.format(folder=folder), name, run, minutes, (*task.common, *task.rows[name]), *valid)
+    tests = {test: evaluate(run, pairs.format(folder=folder), "--lowercase") for test, pairs in task.tests.items()}
     return {"name": name, "facts": facts, "tests": tests}
 
 
@@ -123,21 +94,31 @@ def table(measured: list[dict]) -> list[str]:
     first = measured[0]["tests"]
     lines, signatures = [], {}
     for test in first:
-        lines += [f"**{test}**", ""]
-        lines += ["| " + " | ".join(COLUMNS) + " |", "| --- |" + " ---: |" * (len(COLUMNS) - 1)]
+        rows = []
         for row in measured:
             found, facts = row["tests"][test], row["facts"]
             cased, lower, chrf_cased, chrf_lower, _ = found["scores"]
             signatures |= {f"{s['name']}|{s['signature']}": None for s in found["scores"]}
             short, long = (bucket["bleu"] for bucket in found["short_and_long"])
             likelihood, seconds = found["likelihood"], facts["training_seconds"]
-            lines.append(
-                f"| `{row['name']}` | {lower['value']:.2f} | {cased['value']:.2f} | {chrf_lower['value']:.2f} | "
-                f"{chrf_cased['value']:.2f} | {short:.1f} | {long:.1f} | {likelihood['perplexity']:.2f} | "
-                f"{likelihood['nats_per_character']:.3f} | {facts['num_parameters']:,} | {facts['steps']:,} | "
-                f"{facts['target_tokens_seen'] / seconds:,.0f} | {seconds / 60:.1f} |"
+            rows.append(
+                [
+                    f"`{row['name']}`",
+                    f"{lower['value']:.2f}",
+                    f"{cased['value']:.2f}",
+                    f"{chrf_lower['value']:.2f}",
+                    f"{chrf_cased['value']:.2f}",
+                    f"{short:.1f}",
+                    f"{long:.1f}",
+                    f"{likelihood['perplexity']:.2f}",
+                    f"{likelihood['nats_per_character']:.3f}",
+                    f"{facts['num_parameters']:,}",
+                    f"{facts['steps']:,}",
+                    f"{facts['target_tokens_seen'] / seconds:,.0f}",
+                    f"{seconds / 60:.1f}",
+                ]
             )
-        lines.append("")
+        lines += [f"**{test}**", "", *markdown(COLUMNS, rows), ""]
     return [*lines, "Signatures: " + "; ".join(f"`{signature}`" for signature in signatures) + "."]
 
 
@@ -158,10 +139,9 @@ def main() -> None:
         folder = str(given.out / "data")
         if not Path(folder).exists():
             seqline("data", "toy", "--out", folder)
-    names = given.archs.split(",") if given.archs else list(task.rows)
-    with ThreadPoolExecutor(max_workers=given.jobs) as pool:
-        minutes = given.minutes or task.minutes
-        measured = list(pool.map(lambda name: measure(task, name, folder, given.out, minutes), names))
+    names = chosen(given.archs, list(task.rows))
+    minutes = given.minutes or task.minutes
+    measured = side_by_side(lambda name: measure(task, name, folder, given.out, minutes), names, given.jobs)
     print("\n".join(table(measured)))
 
 

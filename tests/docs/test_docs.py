@@ -9,6 +9,7 @@ import pytest
 
 from seqline.architectures import ARCHITECTURES
 from seqline.config import Config
+from seqline.tasks import QuerySettings
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])
@@ -19,6 +20,7 @@ def test_settings_page_lists_every_key_and_no_other() -> None:
     sections = {name: type(getattr(Config(), name)) for name in Config.model_fields}
     keys = {f"{name}.{key}" for name, section in sections.items() for key in section.model_fields}
     keys |= {f"model.{key}" for recipe in ARCHITECTURES.values() for key in recipe.settings.model_fields}
+    keys |= {f"model.{key}" for key in QuerySettings.model_fields}
     assert set(re.findall(r"^\| `([a-z_.]+)` \|", page, flags=re.MULTILINE)) == keys
 
 
@@ -26,6 +28,7 @@ def test_settings_page_has_the_sizes_of_every_recipe() -> None:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     for recipe in ARCHITECTURES.values():
         block = page.split(f"### {recipe.name}\n")[1].split("###")[0]
+        assert set(re.findall(r"`model\.([a-z_]+)`", block)) == set(recipe.settings.model_fields)
         for key in recipe.sizes["tiny"]:
             values = " | ".join(f"`{recipe.sizes[size][key]}`" for size in ("tiny", "small", "base"))
             assert f"| `model.{key}` | {values} |" in block

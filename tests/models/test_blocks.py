@@ -84,7 +84,7 @@ def test_any_mixer_splits_anywhere() -> None:
 @pytest.mark.parametrize("is_training", [True, False])
 def test_a_block_that_is_left_out_is_the_identity(is_training: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if is_training:
-        monkeypatch.setattr(torch, "rand", lambda *shape: torch.zeros(*shape))
+        monkeypatch.setattr(torch, "rand", torch.zeros)
     x, real = make_input(), right_padded([5, 1, 3], LENGTH)
     causal, decoder, encoder = (make(0.5).train(is_training) for make in (causal_block, decoder_block, encoder_block))
     start: Any = causal.initial_state(BATCH)
@@ -123,7 +123,8 @@ def test_the_last_norm_stands_behind_the_blocks() -> None:
     memory = decoder.prepare(Encoded(outputs, real, None))
     logits, state = decoder(ids, decoder.initial_state(memory, BATCH), memory, real)
     x, num_read = before(table(ids), before.initial_state(BATCH), real)
-    y, _ = decoder.blocks[0](x, decoder.blocks[0].initial_state(BATCH), memory[0], real)  # pyright: ignore
+    (block,) = decoder.blocks
+    y, _ = block(x, block.initial_state(BATCH), memory[0], real)  # pyright: ignore[reportCallIssue]
     assert_equal([logits], [head(after(y))])
     assert torch.equal(state.before, num_read)
 

@@ -56,8 +56,8 @@ class InnerModel(nn.Module):
         pairs = list(pairwise(sizes))
         self.weights = nn.ParameterList([torch.empty(num_heads, i, o).normal_(std=0.02) for i, o in pairs])
         self.biases = nn.ParameterList([torch.zeros(num_heads, 1, o) for _, o in pairs])
-        self.scale = nn.Parameter(torch.ones(num_heads, 1, sizes[-1]))
-        self.shift = nn.Parameter(torch.zeros(num_heads, 1, sizes[-1]))
+        self.norm_scale = nn.Parameter(torch.ones(num_heads, 1, sizes[-1]))
+        self.norm_shift = nn.Parameter(torch.zeros(num_heads, 1, sizes[-1]))
 
     def initial_weights(self, batch_size: int) -> Weights:
         """Return W_0 once a row."""
@@ -72,7 +72,7 @@ class InnerModel(nn.Module):
 
     def finish(self, x: Float[Tensor, "*B H N E"], z: Float[Tensor, "*B H N E"]) -> Float[Tensor, "*B H N E"]:
         """Return f(x) = x + LN(z), z = f_res(x)."""
-        return x + nn.functional.layer_norm(z, z.shape[-1:], eps=EPSILON) * self.scale + self.shift
+        return x + nn.functional.layer_norm(z, z.shape[-1:], eps=EPSILON) * self.norm_scale + self.norm_shift
 
     def loss(
         self, key: Float[Tensor, "B H N E"], value: Float[Tensor, "B H N E"], weights: Weights
@@ -101,7 +101,7 @@ class InnerModel(nn.Module):
         centred = z - z.mean(-1, keepdim=True)
         precision = (centred.square().mean(-1, keepdim=True) + EPSILON).rsqrt()  # var_mean takes five times as long
         normal = centred * precision
-        slope = 2 * self.scale * (self.scale * normal + self.shift - target)
+        slope = 2 * self.norm_scale * (self.norm_scale * normal + self.norm_shift - target)
         along = (slope * normal).mean(-1, keepdim=True)
         return (slope - slope.mean(-1, keepdim=True) - normal * along) * precision
 
