@@ -64,7 +64,7 @@ def settings_for(task: str, arch: str, *more: str) -> list[str]:
     """Return the overrides of a quick run; `more` stands over them."""
     widths = BLOCKS if arch.startswith(("transformer", "ttt", "ssru")) else RECURRENT
     stream = ["data.context=8", "training.batch_tokens=32"]
-    is_stream = task == "language_model" and "data.unit=lines" not in more
+    is_stream = task == "lm" and "data.unit=lines" not in more
     own = stream if is_stream else ["training.batch_tokens=60"]
     return [f"data.task={task}", f"model.architecture={arch}", *widths, *QUICK, *own, *more]
 

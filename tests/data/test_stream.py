@@ -72,6 +72,17 @@ def test_epochs_are_cut_and_ordered_anew() -> None:
     assert Windows(1000, 40, 4).plan_shuffled(0, 4) != cut.plan_shuffled(0, 4)
 
 
+def test_the_order_of_the_windows_changes_too() -> None:
+    cut = Windows(1000, 40, 3)
+    orders = []
+    for epoch in range(2):
+        plan = [index for batch in cut.plan_shuffled(epoch, 4) for index in batch]
+        orders.append([index - min(plan) for index in plan])
+    assert [sorted(order) for order in orders] == [list(range(len(order))) for order in orders]
+    same = sum(first == second for first, second in zip(*orders, strict=False))
+    assert same < len(orders[0]) / 4
+
+
 def test_the_plan_of_a_seed_is_the_same_for_ever() -> None:
     assert Windows(10, 4, 1).plan_shuffled(0, 2) == [[2, 1], [0, 3]]
     assert [Windows(10, 4, 1).span(i) for i in range(4)] == [(0, 1), (1, 5), (5, 9), (9, 10)]

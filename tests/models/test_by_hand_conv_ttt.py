@@ -116,7 +116,7 @@ def ttt_linear(hand: ByHand, xs: list[Vector], is_turned: bool) -> list[Vector]:
             if is_turned:
                 q, k = rotate(q, t % INNER_BATCH), rotate(k, t % INNER_BATCH)
             matrix, bias = starts[h]
-            scale, shift = w["inner.scale"][h, 0], w["inner.shift"][h, 0]
+            scale, shift = w["inner.norm_scale"][h, 0], w["inner.norm_shift"][h, 0]
             error = rates[h] * slope_of_loss(k @ matrix + bias, k, v, scale, shift)
             steps[h].append((np.outer(k, error), error))
             matrix = matrix - sum(step for step, _ in steps[h])

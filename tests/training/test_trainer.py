@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from seqline.errors import UserError
+from seqline.training import optimizer
 from seqline.training.callbacks import MetricsLog
 from seqline.training.checkpoint import load_newest
 from seqline.training.progress import Validation
@@ -256,6 +257,23 @@ def test_the_gradient_is_the_sum_over_the_count_and_is_clipped_once() -> None:
     assert step.gradient_norm == pytest.approx(norm, rel=1e-5)
     assert step.loss == pytest.approx(part.loss.item() / part.num_tokens, rel=1e-6)
     assert (step.num_tokens, step.rows, step.learning_rate) == (part.num_tokens, tuple(plan_epoch(0)[0]), 0.002)
+
+
+def test_the_rate_of_every_step_is_the_closed_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[float] = []
+    step = optimizer._bare_step
+
+    def noting(self: torch.optim.AdamW, closure: None = None) -> None:
+        used.extend({group["lr"] for group in self.param_groups})
+        step(self, closure)
+
+    monkeypatch.setattr(optimizer, "_bare_step", noting)
+    recorder = Recorder()
+    for stop in (2, 7, 99):  # a resumed run repeats no rate and leaves none out
+        stop_at(stop, tmp_path, recorder)
+    schedule = optimizer.Schedule(0.01, 5, 20)
+    assert used == [schedule.learning_rate(number) for number in range(1, 21)]
+    assert [report.learning_rate for report in recorder.steps] == used
 
 
 def test_the_deadline_ends_after_a_last_validation(tmp_path: Path) -> None:
