@@ -165,15 +165,19 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 STEPS = 13
-SETTINGS = [f"training.max_steps={STEPS}", "training.validate_every=4", "training.checkpoint_every=3"]
-WARM = ["training.warmup_steps=5"]  # as long as it lasts, the rate does not depend on how many steps are asked for
+SETTINGS = [
+    f"training.max_steps={STEPS}",
+    "training.validate_every=4",
+    "training.checkpoint_every=3",
+    "training.warmup_steps=4",  # as long as it lasts, the rate does not depend on how many steps are asked for
+]
 
 
 @pytest.fixture(scope="module")
 def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
     """Return runs that nothing stopped."""
     folder = tmp_path_factory.mktemp("whole")
-    return {name: quick("lm", data, folder / name, name, *SETTINGS, *WARM) for name in ("gru", "lstm")}
+    return {name: quick("lm", data, folder / name, name, *SETTINGS) for name in ("gru", "lstm")}
 
 
 def epoch_length(run: Trained) -> int:
@@ -186,9 +190,9 @@ def test_a_stopped_and_resumed_run_is_the_run_that_never_stopped(
 ) -> None:
     asked = itertools.count(-3)  # a new run is asked three times before its training begins
     stop = {"should_stop": lambda: "interrupted" if next(asked) >= steps else None}
-    stopped = quick("lm", data, tmp_path / "run", name, *SETTINGS, *WARM, **stop)
+    stopped = quick("lm", data, tmp_path / "run", name, *SETTINGS, **stop)
     assert stopped.facts["steps"] == steps
-    resumed = quick("lm", data, tmp_path / "run", name, resume=True)
+    resumed = quick("lm", data, tmp_path / "run", name, *SETTINGS, resume=True)
     assert resumed.result.trained_steps == STEPS - steps
     assert weights(tmp_path / "run") == weights(whole[name].folder)
     assert logged(tmp_path / "run") == logged(whole[name].folder)
@@ -203,7 +207,7 @@ def test_these_stops_are_before_at_and_after_the_end_of_an_epoch(whole: dict[str
 def test_a_run_that_is_asked_for_more_steps_goes_on_exactly(
     whole: dict[str, Trained], data: Path, tmp_path: Path, name: str
 ) -> None:
-    few = quick("lm", data, tmp_path / "run", name, *SETTINGS, *WARM, "training.max_steps=4")
+    few = quick("lm", data, tmp_path / "run", name, *SETTINGS, "training.max_steps=4")
     assert (few.result.reason, few.facts["steps"]) == ("finished", 4)
-    quick("lm", data, tmp_path / "run", name, f"training.max_steps={STEPS}", resume=True)
+    quick("lm", data, tmp_path / "run", name, *SETTINGS, resume=True)
     assert weights(tmp_path / "run") == weights(whole[name].folder)
