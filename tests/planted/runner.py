@@ -17,6 +17,7 @@ import os
 import shutil
 import sys
 import time
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,6 @@ def run_job(job: dict[str, Any], source: Path, folder: Path) -> None:
     files = list(dict.fromkeys(pattern.partition("::")[0] for pattern in job["tests"]))
     basetemp = folder / f"{job['name']}.tmp"
     pytest.main([*OPTIONS, "-o", ADDOPTS, "--basetemp", str(basetemp), *files], plugins=[outcome])
-    sys.stdout.flush()
     shutil.rmtree(basetemp, ignore_errors=True)
     (folder / f"{job['name']}.json").write_text(json.dumps(outcome.as_json()), encoding="utf-8")
 
@@ -134,7 +134,10 @@ def run_all(folder: Path) -> None:
             if pid == 0:
                 try:
                     run_job(job, copy, folder)
+                except BaseException:
+                    traceback.print_exc()
                 finally:
+                    sys.stdout.flush()
                     os._exit(0)
             running[pid] = job, copy, time.monotonic()
             continue

@@ -1,11 +1,11 @@
 """simple-rnn: a state carried from word to word.
 
-    state      h_n = f(U y_n + W h_{n-1} + b),  h_0 = 0      f tanh, max(0, .) or the identity
+    state      h_n = f(W y_n + U h_{n-1} + b),  h_0 = 0      f tanh, max(0, .) or the identity
     output     p(y_{n+1} | y_<=n) = softmax(E tanh(W_z h_n) + b)
     training   maximize sum over n of log p(y_n | y_<n), by backpropagation through time
 
-Symbols: U `weight_ih`, W `weight_hh`, E the embedding's table, W_z the layer before the head.
-    With one cell of width 1 and f the identity, d h_n / d h_{n-50} = w^50: below 1 the past is forgotten, above 1 it explodes.
+Symbols: W `weight_ih`, U `weight_hh`, E the embedding's table, W_z the layer before the head.
+    With one unit, U = w, and f the identity, d h_n / d h_{n-50} = w^50: below 1 the past is forgotten, above 1 it explodes.
 Source: Elman 1990, "Finding structure in time".
 Differs: tanh where the paper has the logistic function; several layers; words enter as vectors that are learned, and the head
     shares their table. As features it labels or classifies from the h_n.
