@@ -38,3 +38,12 @@ def rng() -> torch.Generator:
 def reversing_run(tmp_path_factory: pytest.TempPathFactory) -> ReversingRun:
     """Train one small model, once a process: letters backwards, mostly right. Nobody may change its folder."""
     return make_reversing_run(tmp_path_factory.mktemp("reversing"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what a long test found, whichever process ran it."""
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            for name, text in report.user_properties:
+                if name == "summary":
+                    terminalreporter.write_line(str(text))

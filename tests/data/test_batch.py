@@ -5,18 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqline.data.batch import (
-    Classed,
-    Example,
-    Tagged,
-    as_stream,
-    collate,
-    collate_classed,
-    collate_lines,
-    collate_spans,
-    collate_tagged,
-    source_batch,
-)
+from seqline.data.batch import Classed, Example, Tagged, collate, collate_classed, collate_tagged, source_batch
 
 EXAMPLES = [Example([7, 3], [5, 6, 7]), Example([8, 0, 9, 3], []), Example([3], [4]), Example([6, 3], [0, 0])]
 
@@ -134,26 +123,3 @@ def test_labelled_batches_that_cannot_be_are_refused() -> None:
         collate_tagged(TAGGED, [])
     with pytest.raises(ValueError, match="at least one row"):
         collate_classed([], [])
-
-
-LINES = [[5, 6, 7], [8], [], [9, 4]]
-
-
-def test_a_line_is_predicted_from_what_comes_before() -> None:
-    batch = collate_lines(LINES, [1, 0, 2])
-    assert batch.inputs.tolist() == [[2, 8, 0, 0], [2, 5, 6, 7], [2, 0, 0, 0]]
-    assert batch.targets.tolist() == [[8, 3, 0, 0], [5, 6, 7, 3], [3, 0, 0, 0]]
-    assert batch.is_real.tolist() == [[True, True, False, False], [True] * 4, [True, False, False, False]]
-    assert (batch.mask is batch.is_real, batch.rows) == (True, [1, 0, 2])
-
-
-def test_a_span_is_predicted_from_what_comes_before() -> None:
-    stream = as_stream([5, 6, 7, 8, 9])
-    batch = collate_spans(stream, [(0, 2), (2, 4)], [30, 31])
-    assert batch.inputs.tolist() == [[2, 5], [6, 7]]
-    assert batch.targets.tolist() == [[5, 6], [7, 8]]  # no target is another row's
-    assert (batch.mask, batch.rows) == (None, [30, 31])
-    whole = collate_spans(stream, [(0, 5), (4, 5)], [0, 1])
-    assert whole.targets.tolist() == [[5, 6, 7, 8, 9], [9, 0, 0, 0, 0]]
-    assert whole.inputs[0, 1:].tolist() == whole.targets[0, :-1].tolist()
-    assert whole.is_real.tolist() == [[True] * 5, [True] + [False] * 4]

@@ -87,6 +87,8 @@ def test_the_model_by_hand(rng: torch.Generator) -> None:
     for row, head, t in ((0, 0, 0), (2, 1, 4)):
         z = key[row, head, t] @ weight[row, head] + bias[row, head, 0]
         normal = (z - z.mean()) / (z.var(correction=0) + 1e-6).sqrt()
-        prediction = key[row, head, t] + normal * inner.norm_scale[head, 0] + inner.norm_shift[head, 0]
+        prediction = (
+            key[row, head, t] + normal * inner.norm_scale.view(HEADS, -1)[head] + inner.norm_shift.view(HEADS, -1)[head]
+        )
         loss = (prediction - value[row, head, t]).square().sum()
         assert_equal([inner.loss(key, value, inner.initial_weights(ROWS))[row, head, t]], [loss])

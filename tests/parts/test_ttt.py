@@ -109,8 +109,8 @@ def in_numpy(layer: TTT, x: np.ndarray) -> np.ndarray:
     w_q, w_k, w_v = p["project.weight"].reshape(3, HEADS, HEAD_SIZE, WIDTH)
     z = np.zeros((len(x), HEADS, HEAD_SIZE))
     for h in range(HEADS):
-        weight, bias = p["inner.weights.0"][h], p["inner.biases.0"][h, 0]
-        scale, shift = p["inner.norm_scale"][h, 0], p["inner.norm_shift"][h, 0]
+        weight, bias = p["inner.weights.0"][h], p["inner.biases.0"].reshape(HEADS, -1)[h]
+        scale, shift = (p[f"inner.norm_{name}"].reshape(HEADS, -1)[h] for name in ("scale", "shift"))
         weight_step, bias_step = np.zeros_like(weight), np.zeros_like(bias)
         for t, x_t in enumerate(x):
             if t % layer.inner_batch == 0:

@@ -8,7 +8,7 @@ BATCH, LOSS, TOKENIZER = "data/batch.py", "training/loss.py", "data/tokenizer.py
 STREAM, LOADER, LIKELIHOOD = "data/stream.py", "data/loader.py", "evaluation/likelihood.py"
 OF_BATCH, OF_LOSS = "tests/data/test_batch.py::test_", "tests/training/test_loss.py::test_"
 OF_STREAM, OF_CARRIED = "tests/data/test_stream.py::test_", "tests/training/test_carried.py::test_"
-OF_LIKELIHOOD, OF_LOADER = "tests/evaluation/test_likelihood.py::test_", "tests/data/test_loader.py::test_"
+OF_TEXT, OF_LOADER = "tests/test_language.py::test_", "tests/data/test_loader.py::test_"
 
 LEARNING = [
     Mutation(
@@ -71,7 +71,7 @@ LEARNING = [
         BATCH,
         "_pad([[BOS, *lines[row]] for row in rows])",
         "_pad([[*lines[row], EOS] for row in rows])",
-        [f"{OF_BATCH}a_line_is_predicted_from_what_comes_before"],
+        [f"{OF_TEXT}the_inputs_of_lines_are_the_targets_shifted_once"],
         "SHIFT",
     ),
     Mutation(
@@ -80,7 +80,7 @@ LEARNING = [
         BATCH,
         "stream[start + 1 : end + 1].tolist()",
         "stream[start:end].tolist()",
-        [f"{OF_BATCH}a_span_is_predicted_from_what_comes_before"],
+        [f"{OF_TEXT}the_inputs_of_spans_are_the_targets_shifted_once"],
         "SHIFT",
     ),
     Mutation(
@@ -107,7 +107,7 @@ LEARNING = [
         BATCH,
         "stream[start + 1 : end + 1].tolist()",
         "stream.roll(-1)[start + 1 : end + 1].tolist()",
-        [f"{OF_BATCH}a_span_is_predicted_from_what_comes_before"],
+        [f"{OF_TEXT}the_inputs_of_spans_are_the_targets_shifted_once"],
         "SHIFT",
     ),
     Mutation(
@@ -219,7 +219,7 @@ DATA = [
         LIKELIHOOD,
         "for begin in range(0, len(windows), rows):",
         "for begin in range(0, len(windows) - rows + 1, rows):",
-        [f"{OF_LIKELIHOOD}windows_side_by_side_are_scored_alone"],
+        [f"{OF_TEXT}windows_count_what_is_predicted_in_them[gru]"],
         "EVALSET",
     ),
     Mutation(
@@ -246,7 +246,7 @@ DATA = [
         LIKELIHOOD,
         "is_counted = batch.is_real & (position >= skipped[:, None])",
         "is_counted = batch.is_real & (position >= 0 * skipped[:, None])",
-        [f"{OF_LIKELIHOOD}what_is_read_only_is_not_counted"],
+        [f"{OF_TEXT}windows_count_what_is_predicted_in_them[gru]"],
         "EVALMEAN",
     ),
     Mutation(
@@ -255,7 +255,7 @@ DATA = [
         LIKELIHOOD,
         "logits, state = model(batch.inputs, state, None, batch.mask)",
         "logits, _ = model(batch.inputs, state, None, batch.mask)",
-        [f"{OF_LIKELIHOOD}a_carried_state_is_one_reading"],
+        [f"{OF_TEXT}one_lane_is_one_long_reading[gru]"],
         "EVALMEAN CACHE",
     ),
     Mutation(

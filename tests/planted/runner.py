@@ -27,6 +27,7 @@ import pytest
 AT_ONCE = 2
 # The checks of shapes and types are left out: what they notice is an error of types, and no law was asked.
 OPTIONS = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--timeout", "300"]
+OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # plugins are imported before pytest looks at them
 ADDOPTS = "addopts=--strict-markers --strict-config --import-mode=importlib"
 
 

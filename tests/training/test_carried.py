@@ -164,7 +164,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_texts(tmp_path_factory.mktemp("texts"), num_train=12)
 
 
-STEPS = 13
+STEPS = 9
 SETTINGS = [
     f"training.max_steps={STEPS}",
     "training.validate_every=4",
@@ -184,7 +184,7 @@ def epoch_length(run: Trained) -> int:
     return [line["epoch"] for line in logged(run.folder) if line["event"] == "step"].count(1)
 
 
-@pytest.mark.parametrize(("name", "steps"), [("gru", n) for n in (1, 5, 6, 8, 9, 10, 12)] + [("lstm", 5), ("lstm", 9)])
+@pytest.mark.parametrize(("name", "steps"), [("gru", n) for n in (1, 4, 5, 6, 8)] + [("lstm", 4)])
 def test_a_stopped_and_resumed_run_is_the_run_that_never_stopped(
     whole: dict[str, Trained], data: Path, tmp_path: Path, name: str, steps: int
 ) -> None:
@@ -200,7 +200,7 @@ def test_a_stopped_and_resumed_run_is_the_run_that_never_stopped(
 
 
 def test_these_stops_are_before_at_and_after_the_end_of_an_epoch(whole: dict[str, Trained]) -> None:
-    assert epoch_length(whole["gru"]) == 9
+    assert epoch_length(whole["gru"]) == 5
 
 
 @pytest.mark.parametrize("name", ["gru", "lstm"])

@@ -21,9 +21,10 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 from torch import nn
 
-from seqline.architectures.recipe import Choices, Recipe, SizeName, Vocabulary
+from seqline.architectures.recipe import Choices, Features, Recipe, SizeName, Vocabulary
 from seqline.architectures.transformer import SIZES as PUBLISHED_SIZES
-from seqline.architectures.transformer import Tables, TransformerSettings, build, features, language_model
+from seqline.architectures.transformer import Tables, TransformerSettings, build, language_model
+from seqline.architectures.transformer import features as encoder_features
 from seqline.errors import UserError
 from seqline.parts.attention_positions import Alibi, AttentionPositions, RelativeBias, Rotary
 from seqline.parts.feed_forward import FeedForward, GatedFeedForward
@@ -126,6 +127,18 @@ class TransformerPreSettings(TransformerSettings):
     def drop_probability(self) -> float:
         """Return how often a layer is left out in training."""
         return self.layer_drop
+
+
+def features(settings: TransformerPreSettings, vocab: Vocabulary) -> Features:
+    """Build the encoder alone; no head is there to be tied.
+
+    Raises:
+        UserError: `tie` was set.
+    """
+    if settings.tie != "target":
+        what = f"{settings.tie!r} ties a head to the embedding, and a feature model has none"
+        raise UserError(what, where="model.tie", fix="leave it out")
+    return encoder_features(settings, vocab)
 
 
 RECIPE = Recipe(

@@ -53,16 +53,21 @@ class InnerModel(nn.Module):
 
     def __init__(self, num_heads: int, sizes: Sequence[int]) -> None:
         super().__init__()
+        self.num_heads, self.head_size = num_heads, sizes[-1]
         pairs = list(pairwise(sizes))
         self.weights = nn.ParameterList([torch.empty(num_heads, i, o).normal_(std=0.02) for i, o in pairs])
-        self.biases = nn.ParameterList([torch.zeros(num_heads, 1, o) for _, o in pairs])
-        self.norm_scale = nn.Parameter(torch.ones(num_heads, 1, sizes[-1]))
-        self.norm_shift = nn.Parameter(torch.zeros(num_heads, 1, sizes[-1]))
+        # One axis each, heads side by side: what has two axes is taken for a matrix, and weight decay acts on it.
+        self.biases = nn.ParameterList([torch.zeros(num_heads * o) for _, o in pairs])
+        self.norm_scale = nn.Parameter(torch.ones(num_heads * sizes[-1]))
+        self.norm_shift = nn.Parameter(torch.zeros(num_heads * sizes[-1]))
 
     def initial_weights(self, batch_size: int) -> Weights:
         """Return W_0 once a row."""
-        pairs = zip(self.weights, self.biases, strict=True)
+        pairs = ((w, self._by_head(b)) for w, b in zip(self.weights, self.biases, strict=True))
         return tuple(Affine(*(p.expand(batch_size, -1, -1, -1) for p in pair)) for pair in pairs)
+
+    def _by_head(self, parameter: Float[Tensor, " P"]) -> Float[Tensor, "H 1 O"]:
+        return parameter.view(self.num_heads, 1, -1)
 
     def residual(self, x: Float[Tensor, "B H N E"], weights: Weights) -> Float[Tensor, "B H N E"]:
         """Return f_res(x)."""
@@ -72,7 +77,8 @@ class InnerModel(nn.Module):
 
     def finish(self, x: Float[Tensor, "*B H N E"], z: Float[Tensor, "*B H N E"]) -> Float[Tensor, "*B H N E"]:
         """Return f(x) = x + LN(z), z = f_res(x)."""
-        return x + nn.functional.layer_norm(z, z.shape[-1:], eps=EPSILON) * self.norm_scale + self.norm_shift
+        normal = nn.functional.layer_norm(z, z.shape[-1:], eps=EPSILON)
+        return x + normal * self._by_head(self.norm_scale) + self._by_head(self.norm_shift)
 
     def loss(
         self, key: Float[Tensor, "B H N E"], value: Float[Tensor, "B H N E"], weights: Weights
@@ -101,7 +107,8 @@ class InnerModel(nn.Module):
         centred = z - z.mean(-1, keepdim=True)
         precision = (centred.square().mean(-1, keepdim=True) + EPSILON).rsqrt()  # var_mean takes five times as long
         normal = centred * precision
-        slope = 2 * self.norm_scale * (self.norm_scale * normal + self.norm_shift - target)
+        scale, shift = self._by_head(self.norm_scale), self._by_head(self.norm_shift)
+        slope = 2 * scale * (scale * normal + shift - target)
         along = (slope * normal).mean(-1, keepdim=True)
         return (slope - slope.mean(-1, keepdim=True) - normal * along) * precision
 

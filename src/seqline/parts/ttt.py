@@ -79,7 +79,7 @@ class TTT(nn.Module):
     def __init__(self, width: int, inner: InnerModel, inner_batch: int, inner_learning_rate: float, turn: Turn) -> None:
         super().__init__()
         self.inner, self.inner_batch, self.turn = inner, inner_batch, turn
-        self.num_heads, _, self.head_size = inner.norm_scale.shape
+        self.num_heads, self.head_size = inner.num_heads, inner.head_size
         self.base_rate = inner_learning_rate / self.head_size
         self.project = nn.Linear(width, 3 * width, bias=False)
         nn.init.normal_(self.project.weight, std=0.02)
