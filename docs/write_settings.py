@@ -48,7 +48,7 @@ MEANINGS = {
     "encoder": "the feature model of the source",
     "input_feeding": "the attentional vector enters the next step; off: a target runs in one fused call",
     "location_length": "the longest source of the score location, in pieces; 257 when empty",
-    "kernel_size": "positions that a convolution sees",
+    "kernel_size": "positions that a convolution sees; before an inner model, 1: none",
     "max_length": "rows of the table of learned positions",
     "inner_size": "width inside the feed-forward map",
     "norm": "LayerNorm or RMSNorm",

@@ -56,12 +56,11 @@ def stream() -> Tensor:
 
 
 def nats_of(model: LanguageModel, ids: list[int]) -> list[float]:
-    """Return -log p of every id but the first, one id at a time, each from the whole prefix."""
-    found = []
-    for n in range(1, len(ids)):
-        logits, _ = model(torch.tensor([ids[:n]]), model.initial_state(None, 1))
-        found.append(-logits[0, -1].log_softmax(-1)[ids[n]].item())
-    return found
+    """Return -log p of every id but the first, alone in its batch and without a pad."""
+    if len(ids) < 2:
+        return []
+    logits, _ = model(torch.tensor([ids[:-1]]), model.initial_state(None, 1))
+    return [-row[i].item() for row, i in zip(logits[0].log_softmax(-1), ids[1:], strict=True)]
 
 
 @given(ids_of_lines)
@@ -172,9 +171,11 @@ def test_a_run_comes_back_and_has_the_validation_that_was_logged(trained: Traine
     assert again == best.validation
 
 
-def test_a_run_is_the_same_from_the_same_seed(trained: Trained, data: Path, tmp_path: Path) -> None:
-    again = quick("lm", data, tmp_path / "run", *CASES[trained.folder.parent.name.rstrip("0123456789")])
-    assert weights(again.folder) == weights(trained.folder)
+def test_a_run_is_the_same_from_the_same_seed(data: Path, tmp_path: Path) -> None:
+    first, again, other = (
+        quick("lm", data, tmp_path / name, "gru", f"training.seed={seed}") for name, seed in zip("abc", (1, 1, 2), strict=True)
+    )
+    assert weights(first.folder) == weights(again.folder) != weights(other.folder)
 
 
 def test_the_loss_of_an_epoch_is_that_of_every_piece_once(trained: Trained, data: Path) -> None:
@@ -200,6 +201,7 @@ def test_the_loss_of_an_epoch_is_that_of_every_piece_once(trained: Trained, data
 
 def test_a_report_is_the_sum_over_the_text(trained: Trained, data: Path) -> None:
     run, text = load_run(trained.folder), read_plain(str(data / "test.txt"))
+    text = text._replace(text=text.text[:90])
     run.model.double()
     report = evaluate(run, text)
     tokenizer, model = run.tokenizers.source, run.model
@@ -248,10 +250,7 @@ def test_a_stream_without_validation_holds_out_its_end(data: Path, tmp_path: Pat
     said: list[str] = []
     quick("lm", tmp_path / "a.txt", tmp_path / "run", "gru", "training.max_steps=1", say=said.append)
     assert said[0].startswith("held out the last ")
-    assert any(f"pieces, in windows of 8, {how}; 4 at a time" in line for line in said for how in [CARRIED])
-
-
-CARRIED = "the state carried from each to the next"
+    assert any("in windows of 8, the state carried from each to the next; 4 at a time" in line for line in said)
 
 
 def test_lines_left_out_are_counted(data: Path, tmp_path: Path) -> None:

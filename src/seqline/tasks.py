@@ -38,7 +38,8 @@ class Task:
     """One thing a model can be trained for.
 
     name: as in `data.task`. title: for people. command: what a trained run is used with. unit: what the loss is a mean over.
-    tokenizer_kind, label_smoothing: the default ones. build: recipe, settings and vocabulary to a model, None where the recipe does not fit.
+    tokenizer_kind, label_smoothing: the default ones. fits: whether a recipe has what the task needs.
+    build: recipe, settings and vocabulary to a model, None where the recipe does not fit.
     more_settings: settings of the model beside the recipe's own.
     """
 

@@ -37,7 +37,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("ssru", BLOCKS),
     ("conv", {**RECURRENT, "kernel_size": 7}),
     ("ttt-linear", {**BLOCKS, "embed_size": 8, "inner_batch": 4}),
-    ("ttt-linear", {**BLOCKS, "inner_batch": 1, "positions": "none"}),
+    ("ttt-linear", {**BLOCKS, "inner_batch": 1, "positions": "none", "kernel_size": 1}),
     ("ttt-mlp", {**BLOCKS, "embed_size": 8, "inner_batch": 3}),
 ]
 every_variant = pytest.mark.parametrize(

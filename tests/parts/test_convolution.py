@@ -1,15 +1,16 @@
-"""Gated convolutions by hand, and what they can and cannot see."""
+"""Convolutions by hand, and what they can and cannot see."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seqline.parts.convolution import (
     CausalConvolution,
     CausalConvolutionBlock,
     CentredConvolutionBlock,
+    DepthwiseConvolution,
     GatedConvolution,
 )
 from seqline.parts.recurrent import unroll
@@ -31,9 +32,24 @@ def test_a_window_is_gated_by_hand(rng: torch.Generator) -> None:
         assert_equal([layer(x)[:, t]], [by_hand])
 
 
+def causal(kernel_size: int, is_gated: bool) -> CausalConvolution:
+    convolution = GatedConvolution(WIDTH, kernel_size, 0.0) if is_gated else DepthwiseConvolution(WIDTH, kernel_size)
+    return random_weights(CausalConvolution(convolution))
+
+
+def test_each_channel_by_itself_by_hand(rng: torch.Generator) -> None:
+    layer, x = random_weights(DepthwiseConvolution(WIDTH, 3)), some_input(rng)
+    for t in range(5):
+        z = sum(x[:, t + i] * layer.weight[i] for i in range(3)) + layer.bias
+        assert_equal([layer(x)[:, t]], [z * torch.sigmoid(z)])
+    grouped = nn.functional.conv1d(x.transpose(1, 2), layer.weight.T[:, None], layer.bias, groups=WIDTH)
+    assert_equal([layer(x)], [nn.functional.silu(grouped).transpose(1, 2)])
+
+
+@pytest.mark.parametrize("is_gated", [True, False])
 @pytest.mark.parametrize("kernel_size", [1, 2, 3, 5])
-def test_whole_equals_one_at_a_time(kernel_size: int, rng: torch.Generator) -> None:
-    layer = random_weights(CausalConvolution(WIDTH, kernel_size, 0.0))
+def test_whole_equals_one_at_a_time(kernel_size: int, is_gated: bool, rng: torch.Generator) -> None:
+    layer = causal(kernel_size, is_gated)
     x, mask = some_input(rng), right_padded(LENGTHS, 7)
     state = layer.initial_state(4)
 
@@ -48,9 +64,10 @@ def test_whole_equals_one_at_a_time(kernel_size: int, rng: torch.Generator) -> N
     assert_equal(gradients(parameters, whole[mask], end), gradients(parameters, stepped[mask], end_of_steps))
 
 
+@pytest.mark.parametrize("is_gated", [True, False])
 @pytest.mark.parametrize("kernel_size", [1, 3])
-def test_any_mask_gives_what_the_real_inputs_alone_give(kernel_size: int, rng: torch.Generator) -> None:
-    layer = random_weights(CausalConvolution(WIDTH, kernel_size, 0.0))
+def test_any_mask_gives_what_the_real_inputs_alone_give(kernel_size: int, is_gated: bool, rng: torch.Generator) -> None:
+    layer = causal(kernel_size, is_gated)
     x = some_input(rng)
     mask = torch.rand(4, 7, generator=rng) < 0.5
     mask[1] = False

@@ -71,7 +71,10 @@ MASKS = [
         "parts/recurrent.py",
         "state = new if is_real is None else keep_where(is_real[:, t], new, state)",
         "state = new",
-        ["tests/parts/test_recurrent.py::test_a_false_column_changes_no_state", f"{LAW}[row-*peepholes*]"],
+        [
+            "tests/parts/test_recurrent.py::test_a_false_column_changes_no_state",
+            f"{LAW}[row-encoder-decoder-lstm-True]",
+        ],
         "ROW",
     ),
     Mutation(
@@ -197,8 +200,8 @@ MASKS = [
         CONVOLUTION,
         "return self.convolution(window), window[:, x.shape[1] :]",
         "return self.convolution(window), window[:, x.shape[1] - 1 : -1]",
-        [f"{LAW}[split-conv-*]"],
-        "SPLIT",
+        [f"{OF_CONVOLUTION}whole_equals_one_at_a_time"],
+        "SPLIT CACHE",
     ),
 ]
 

@@ -9,6 +9,7 @@ read from the exception itself: an assertion of the suite counts, an error in th
 
 from __future__ import annotations
 
+import compileall
 import fnmatch
 import importlib
 import importlib.util
@@ -16,7 +17,6 @@ import json
 import os
 import shutil
 import sys
-import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,30 +122,33 @@ def run_job(job: dict[str, Any], source: Path, folder: Path) -> None:
 
 
 def run_all(folder: Path) -> None:
-    """Run every job of a folder: those without an edit first, on the sources as they are, then the changed copies."""
-    jobs = json.loads((folder / "jobs.json").read_text(encoding="utf-8"))
-    source, waiting, running = folder / "source", list(jobs), dict[int, tuple[dict[str, Any], Path, float]]()
+    """Run every job of a folder, on the sources as they are where it has no edit, else on a changed copy."""
+    waiting = json.loads((folder / "jobs.json").read_text(encoding="utf-8"))
+    source, running = folder / "source", dict[int, tuple[dict[str, Any], Path]]()
+    compileall.compile_dir(source, quiet=2)  # once, and not in every copy
     while waiting or running:
-        # The copies are made when the unchanged sources have run, for then what is compiled is copied too.
-        is_free = len(running) < AT_ONCE and waiting
-        if is_free and (waiting[0]["edit"] is None or all(job["edit"] for job, _, _ in running.values())):
+        if waiting and len(running) < AT_ONCE:
             job = waiting.pop(0)
             copy = copy_of(source, folder / f"{job['name']}.src", job["edit"]) if job["edit"] else source
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    run_job(job, copy, folder)
-                except BaseException:
-                    traceback.print_exc()
-                finally:
-                    sys.stdout.flush()
-                    os._exit(0)
-            running[pid] = job, copy, time.monotonic()
-            continue
-        job, copy, began = running.pop(os.wait()[0])
-        print(f"{job['name']}: {time.monotonic() - began:.1f} s", flush=True)
-        if job["edit"]:
-            shutil.rmtree(copy)
+            running[start(job, copy, folder)] = job, copy
+        else:
+            job, copy = running.pop(os.wait()[0])
+            if job["edit"]:
+                shutil.rmtree(copy)
+
+
+def start(job: dict[str, Any], source: Path, folder: Path) -> int:
+    """Run a job in a fork and return its number."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            run_job(job, source, folder)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(0)
+    return pid
 
 
 def import_libraries() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -117,7 +118,13 @@ def report(verdicts: dict[str, str], seconds: float) -> str:
 def run(folder: Path, jobs: list[Job], cwd: Path = ROOT) -> dict[str, Outcome | None]:
     """Run the jobs; an outcome is None where a process ended without one."""
     (folder / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    subprocess.run([sys.executable, str(Path(__file__).with_name("runner.py")), str(folder)], cwd=cwd, check=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("runner.py")), str(folder)],
+        cwd=cwd,
+        env={**environment, "OMP_NUM_THREADS": "1"},
+        check=True,
+    )
     outcomes = {job["name"]: folder / f"{job['name']}.json" for job in jobs}
     return {name: json.loads(path.read_text()) if path.exists() else None for name, path in outcomes.items()}
 

@@ -86,6 +86,23 @@ def test_clipping_is_torchs(max_norm: float) -> None:
         assert torch.equal(mine.grad, other.grad)
 
 
+@pytest.mark.parametrize(("max_norm", "max_value"), [(0.0, 0.25), (0.5, 0.25), (100.0, 0.25), (0.5, 100.0)])
+def test_values_are_clipped_before_the_norm(max_norm: float, max_value: float) -> None:
+    ours = [nn.Parameter(torch.zeros(3)), nn.Parameter(torch.zeros(2, 2)), nn.Parameter(torch.zeros(1))]
+    theirs = [nn.Parameter(p.detach().clone()) for p in ours]
+    for mine, other in zip(ours[:2], theirs[:2], strict=True):
+        mine.grad = torch.randn_like(mine)
+        other.grad = mine.grad.clone()
+    before = torch.nn.utils.clip_grad_norm_(theirs, math.inf).item()
+    torch.nn.utils.clip_grad_value_(theirs, max_value)
+    torch.nn.utils.clip_grad_norm_(theirs, max_norm or math.inf)
+    assert clip_gradients(ours, max_norm, max_value) == before  # what is reported is the norm that came
+    for mine, other in zip(ours[:2], theirs[:2], strict=True):
+        assert mine.grad is not None
+        assert torch.equal(mine.grad, other.grad)
+        assert float(mine.grad.abs().max()) <= max_value
+
+
 def test_a_norm_that_is_not_finite_leaves_the_gradients() -> None:
     parameter = nn.Parameter(torch.zeros(2))
     parameter.grad = torch.tensor([1.0, math.inf])

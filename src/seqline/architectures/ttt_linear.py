@@ -4,18 +4,21 @@
     inner loss   l(W; x_t) = |f(k_t; W) - v_t|^2,          q_t, k_t, v_t = W_q x_t, W_k x_t, W_v x_t
     inner rate   eta_t = (eta_base / E) sigma(w . x_t + c)
     learning     W_t = W' - sum over s = t' ... t of eta_s grad l(W'; x_s),  W' the weights at the end of the last inner batch
-    mixer        m_t = W_o LN(z_t),  z_t = f(q_t; W_t), heads side by side
+    mixer        m_t = W_o LN(z_t),  z_t = f(q_t; W_t), heads side by side; its input x_t has passed a convolution of
+                 `kernel_size` tokens, one a channel
     block        u = x + m(LayerNorm(x));  x' = u + FFN(LayerNorm(u)), LayerNorm behind the last block
     output       p(y_n | y_<n) = softmax(W z_n + b),  z_n the top layer at n
     training     maximize sum over n of log p(y_n | y_<n), through the inner steps of learning
 
 Symbols: E = D / H the width of a head, t' the first token of the running inner batch (`inner_batch` tokens), eta_base
     `inner_learning_rate`, FFN `FeedForward` with GELU.
-Source: Sun et al. 2024 (2407.04620), sections 2.1 to 2.7 (Transformer backbone), dual form in section 2.5.
-Differs: blocks are those of `transformer-pre` (LayerNorm and GELU; the paper has RMSNorm and SwiGLU), so that the mixer alone is
-    what differs; eta is divided by E and z is normalized before W_o, as in the authors' code, which also averages over the tokens
-    of a batch read so far, where the paper and we sum. Rotary positions count from the start of an inner batch. Translation,
-    the same mixer in a decoder that attends to a Transformer encoder, is ours; so is the feature model.
+Source: Sun et al. 2024 (2407.04620), sections 2.1 to 2.7, dual form in section 2.5.
+Differs: of the paper's Mamba backbone only the convolution before the mixer is here, not its gate (`kernel_size` 1: the
+    Transformer backbone; without the convolution a small model learned little more than pairs of characters); blocks are
+    those of `transformer-pre` (LayerNorm and GELU; the paper has RMSNorm and SwiGLU), so that the mixer alone differs; eta is
+    divided by E and z is normalized before W_o, as in the authors' code, which also averages over the tokens of a batch read
+    so far, where the paper and we sum. Rotary positions count from the start of an inner batch. Translation, the same mixer
+    in a decoder that attends to a Transformer encoder, is ours; so is the feature model.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from seqline.models.blocks import CausalBlock
 from seqline.models.encoder import RecurrentEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.language_model import LanguageModel
+from seqline.parts.convolution import CausalConvolution, DepthwiseConvolution
 from seqline.parts.embeddings import Embedding
 from seqline.parts.feed_forward import FeedForward
 from seqline.parts.heads import VocabularyHead
@@ -62,6 +66,7 @@ class TTTSettings(TransformerSettings):
     """`inner_batch`: tokens whose inner gradients are taken at the same weights. `inner_learning_rate`: eta_base.
 
     `positions`: whether the inner model's queries and keys are turned by their position in the inner batch.
+    `kernel_size`: tokens that the convolution before the inner model sees, 1 = no convolution.
     `inner_size` is, as in `transformer`, the width inside the feed-forward map.
     """
 
@@ -70,6 +75,7 @@ class TTTSettings(TransformerSettings):
     inner_batch: int = Field(default=16, ge=1, le=1024)
     inner_learning_rate: float = Field(default=1.0, gt=0.0, le=100.0)
     positions: Literal["none", "rotary"] = "rotary"
+    kernel_size: int = Field(default=4, ge=1, le=64)
 
     @model_validator(mode="after")
     def _rotary_turns_pairs(self) -> TTTSettings:
@@ -90,11 +96,15 @@ class TTTSettings(TransformerSettings):
         """Return one feed-forward map."""
         return FeedForward(self.embed_size, self.inner_size, self.dropout, activation=nn.GELU())
 
-    def mixer(self) -> TTT:
-        """Return one layer of test-time training."""
+    def mixer(self) -> nn.Module:
+        """Return one layer of test-time training, a convolution before it."""
         head_size = self.embed_size // self.num_heads
         inner = InnerModel(self.num_heads, [growth * head_size for growth in self.growths])
-        return TTT(self.embed_size, inner, self.inner_batch, self.inner_learning_rate, TURNS[self.positions])
+        ttt = TTT(self.embed_size, inner, self.inner_batch, self.inner_learning_rate, TURNS[self.positions])
+        if self.kernel_size == 1:
+            return ttt
+        convolution = CausalConvolution(DepthwiseConvolution(self.embed_size, self.kernel_size))
+        return Stack([convolution, ttt], 0.0)
 
     def causal_stack(self) -> list[nn.Module]:
         """Return the blocks of a model without a source, and the norm behind them."""

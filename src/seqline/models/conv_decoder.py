@@ -11,7 +11,7 @@ from typing import NamedTuple
 from torch import nn
 
 from seqline.parts.attention import Attention, KeyValues
-from seqline.parts.convolution import RESIDUAL_SCALE, CausalConvolution
+from seqline.parts.convolution import RESIDUAL_SCALE, CausalConvolution, GatedConvolution
 from seqline.parts.embeddings import Embedding
 from seqline.parts.heads import VocabularyHead
 from seqline.parts.positions import AddPositions
@@ -29,7 +29,7 @@ class ConvDecoderBlock(nn.Module):
 
     def __init__(self, embed_size: int, hidden_size: int, kernel_size: int, dropout: float) -> None:
         super().__init__()
-        self.convolution = CausalConvolution(hidden_size, kernel_size, dropout)
+        self.convolution = CausalConvolution(GatedConvolution(hidden_size, kernel_size, dropout))
         self.query, self.attention = nn.Linear(hidden_size, embed_size), Attention(DotScore())
         self.context = nn.Linear(embed_size, hidden_size)
 

@@ -82,7 +82,7 @@ class TTT(nn.Module):
         self.num_heads, self.head_size = inner.num_heads, inner.head_size
         self.base_rate = inner_learning_rate / self.head_size
         self.project = nn.Linear(width, 3 * width, bias=False)
-        nn.init.normal_(self.project.weight, std=0.02)
+        nn.init.normal_(self.project.weight, std=width**-0.5)  # so that values have order 1 at any width
         self.rate = nn.Linear(width, self.num_heads)
         nn.init.normal_(self.rate.weight, std=0.02)
         nn.init.zeros_(self.rate.bias)
