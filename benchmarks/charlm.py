@@ -32,24 +32,24 @@ from seqline.run_folder import build_model
 TRAIN_CHARACTERS, VALID_CHARACTERS = 1_003_854, 111_540
 WIDEST_DEVIATION = 0.05  # of the largest number of parameters from the smallest
 
-RECURRENT = ("data.context=64", "training.batch_tokens=2048", "model.embed_size=64", "model.num_layers=1")
-BLOCKS = (
-    "data.context=128",
-    "training.batch_tokens=2048",
+COMMON = (
+    "model.size=small",
+    "data.context=64",
+    "training.batch_tokens=512",
+    "training.average_decay=0",
+    "training.validate_sentences=400",  # windows: the first 25,600 characters of the validation part choose the checkpoint
     "model.embed_size=96",
-    "model.num_heads=4",
-    "model.num_layers=3",
-    "model.dropout=0.05",
+    "model.dropout=0",
 )
-COMMON = ("model.size=small", "training.validate_sentences=1000000")  # validated on all of the validation part
+BLOCKS = ("model.num_heads=4", "model.num_layers=3")
 SHAKESPEARE: dict[str, tuple[str, ...]] = {
-    "simple-rnn": (*RECURRENT, "model.hidden_size=528", "model.dropout=0.05", "training.learning_rate=0.002"),
-    "lstm": (*RECURRENT, "model.hidden_size=256", "model.dropout=0.05", "training.learning_rate=0.008"),
-    "gru": (*RECURRENT, "model.hidden_size=300", "model.dropout=0.05", "training.learning_rate=0.006"),
-    "transformer": (*BLOCKS, "model.inner_size=396", "training.learning_rate=0.003"),
-    "transformer-pre": (*BLOCKS, "model.inner_size=396", "training.learning_rate=0.005"),
-    "ttt-linear": (*BLOCKS, "model.inner_size=384", "training.learning_rate=0.005"),
-    "ttt-mlp": (*BLOCKS, "model.inner_size=300", "training.learning_rate=0.005"),
+    "simple-rnn": ("model.hidden_size=500", "training.learning_rate=0.002"),
+    "lstm": ("model.hidden_size=240", "training.learning_rate=0.01"),
+    "gru": ("model.hidden_size=280", "training.learning_rate=0.007"),
+    "transformer": (*BLOCKS, "model.inner_size=392", "training.learning_rate=0.004"),
+    "transformer-pre": (*BLOCKS, "model.inner_size=392", "training.learning_rate=0.006"),
+    "ttt-linear": (*BLOCKS, "model.inner_size=384", "training.learning_rate=0.008"),
+    "ttt-mlp": (*BLOCKS, "model.inner_size=288", "training.learning_rate=0.007"),
 }
 NAMES: dict[str, tuple[str, ...]] = {
     "lstm": ("model.embed_size=32", "model.hidden_size=96", "model.num_layers=1", "model.dropout=0.2",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -148,7 +149,8 @@ def test_greedy_is_the_most_probable_piece_each_time() -> None:
             logits, _ = generator.model(torch.tensor([ids]), generator.model.initial_state(None, 1))
             logits[..., [PAD, UNK, BOS, EOS]] = -torch.inf
             ids.append(int(logits[0, -1].argmax()))
-    for how in ({"temperature": 0.0}, {"top_k": 1}, {"top_p": 1e-9}):
+    ways: list[dict[str, Any]] = [{"temperature": 0.0}, {"top_k": 1}, {"top_p": 1e-9}]
+    for how in ways:
         sample = generator.generate("the ", max_tokens=6, **how)[0]
         assert sample.text == generator.decode(ids[4:])
 
@@ -156,7 +158,7 @@ def test_greedy_is_the_most_probable_piece_each_time() -> None:
 @pytest.mark.parametrize(
     ("how", "message"), [({"temperature": -1.0}, "temperature"), ({"top_k": 0}, "top_k"), ({"top_p": 0.0}, "top_p")]
 )
-def test_what_cannot_be_drawn_from_is_refused(how: dict[str, float], message: str) -> None:
+def test_what_cannot_be_drawn_from_is_refused(how: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         make("char", "stream").generate("the", **how)
 

@@ -135,12 +135,13 @@ def test_unknown_labels_are_missed_and_blank_lines_do_not_count(tagger: Trained,
     assert report.tags.num_tokens == 3
     assert report.tags.num_right <= 1
     assert report.tags.by_type["NEW"] == Share(0, 0, 1)
-    with pytest.raises(UserError, match=r"a\.tsv:2: 2 tokens but 1 tag"):
-        (tmp_path / "a.tsv").write_text("Ana\tB-NAME\nthe cat\tD\n")
-        evaluate(load_run(tagger.folder), read_pairs(str(tmp_path / "a.tsv")))
-    with pytest.raises(UserError, match="no usable pairs"):
-        (tmp_path / "a.tsv").write_text("\n \t\n")
-        evaluate(load_run(tagger.folder), read_pairs(str(tmp_path / "a.tsv")))
+    for content, message in (
+        ("Ana\tB-NAME\nthe cat\tD\n", r"a\.tsv:2: 2 tokens but 1 tag"),
+        ("\n \t\n", "no usable pairs"),
+    ):
+        (tmp_path / "a.tsv").write_text(content)
+        with pytest.raises(UserError, match=message):
+            evaluate(load_run(tagger.folder), read_pairs(str(tmp_path / "a.tsv")))
 
 
 def test_nothing_is_trained_on_a_label_that_is_not_there(tagger: Trained) -> None:
@@ -178,9 +179,8 @@ def test_lines_left_out_are_counted(tmp_path: Path) -> None:
     tally = next(line for line in said if line.startswith("kept "))
     assert "1 empty (line 1)" in tally
     assert "over 3 tokens" in tally
+    (tmp_path / "b.tsv").write_text("the cat sees the dog\tD N V D N\n" * 9)
     with pytest.raises(UserError, match="no usable examples"):
-        long = "the cat sees the dog\tD N V D N\n" * 9
-        (tmp_path / "b.tsv").write_text(long)
         quick("tagging", tmp_path / "b.tsv", tmp_path / "c", "bilstm", *more, f"data.valid={tmp_path / 'b.tsv'}")
 
 

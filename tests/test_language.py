@@ -99,7 +99,9 @@ def test_lanes_are_read_from_nothing(model: LanguageModel, stream: Tensor, num_l
     sizes = [23 // num_lanes + (lane < 23 % num_lanes) for lane in range(num_lanes)]
     starts = itertools.accumulate(sizes[:-1], initial=0)
     expected = math.fsum(
-        nats for start, size in zip(starts, sizes, strict=True) for nats in nats_of(model, ids[start : start + size + 1])
+        nats
+        for start, size in zip(starts, sizes, strict=True)
+        for nats in nats_of(model, ids[start : start + size + 1])
     )
     for context in (1, 3, 23):
         found = carried_nats(model, stream, context, num_lanes)
@@ -173,7 +175,8 @@ def test_a_run_comes_back_and_has_the_validation_that_was_logged(trained: Traine
 
 def test_a_run_is_the_same_from_the_same_seed(data: Path, tmp_path: Path) -> None:
     first, again, other = (
-        quick("lm", data, tmp_path / name, "gru", f"training.seed={seed}") for name, seed in zip("abc", (1, 1, 2), strict=True)
+        quick("lm", data, tmp_path / name, "gru", f"training.seed={seed}")
+        for name, seed in zip("abc", (1, 1, 2), strict=True)
     )
     assert weights(first.folder) == weights(again.folder) != weights(other.folder)
 

@@ -66,7 +66,7 @@ def test_the_list_says_what_each_architecture_is(seqline: Seqline) -> None:
     for (name, paper, parts, tasks), recipe in zip(blocks, ARCHITECTURES.values(), strict=True):
         assert name == f"{recipe.name}: {recipe.title}"
         assert paper == f"    paper: {recipe.paper}"
-        said = dict(part.split(" ", 1) for part in parts.removeprefix("    parts: ").split("; "))
+        said = dict(part.split(" ", 1) for part in parts.removeprefix("    parts: ").split(" | "))
         assert said == {key: value for key, value in recipe.choices._asdict().items() if value != "-"}
         assert tasks.removeprefix("    tasks: ").split(", ") == fitting(recipe.name)
 
@@ -94,7 +94,8 @@ def test_generating(seqline: Seqline, runs: dict[str, Path]) -> None:
     how = ("--max-tokens", 9, "--samples", 2, "--seed", 3, "--top-k", 5, "--temperature", 0.8)
     ended = seqline("generate", run, "the cat\n", *how)
     assert (ended.code, ended.stderr) == (0, "")
-    assert ended.stdout.decode() == "".join(f"{line}the cat\n{s.text}\n" for line, s in zip(("", "-----\n"), samples))
+    first, second = (f"the cat\n{sample.text}\n" for sample in samples)
+    assert ended.stdout.decode() == f"{first}-----\n{second}"
     assert seqline("generate", run, "-", *how, stdin=b"the cat\n") == ended
     found = json.loads(seqline("generate", run, "the cat\n", *how, "--json").lines[0])
     assert found["prompt"] == "the cat\n"
@@ -203,7 +204,7 @@ BAD_TRAINING: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), BAD_TRAINING, ids=lambda v: " ".join(v))
+@pytest.mark.parametrize(("arguments", "words"), BAD_TRAINING, ids=" ".join)
 def test_a_training_is_refused(
     refused: Refused, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
@@ -238,7 +239,7 @@ def test_a_training_is_refused(
         (("generate", "language_model", "a", "--top-k", "0"), ("--top-k", "1")),
         (("generate", "language_model", "a", "--samples", "0"), ("--samples", "1")),
     ],
-    ids=lambda v: " ".join(v),
+    ids=" ".join,
 )
 def test_a_command_is_refused(
     refused: Refused, tmp_path: Path, runs: dict[str, Path], arguments: tuple[str, ...], words: tuple[str, ...]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from seqline.architectures import ARCHITECTURES
 from seqline.run_folder import load_run
 from seqline.translator import Translator
 
@@ -155,18 +154,6 @@ def test_a_moved_run_translates_raw_text_to_the_same_bytes_and_knows_no_path(seq
             assert b"raw.tsv" not in path.read_bytes(), path
     tokenizer = Translator.load(moved).tokenizers.source
     assert [tokenizer.decode(tokenizer.encode(source)) for source, _ in RAW] == [source for source, _ in RAW]
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-def test_every_architecture_is_listed(seqline: Seqline, as_json: bool) -> None:
-    ended = seqline("train", "--list", *(["--json"] if as_json else []))
-    assert (ended.code, ended.stderr) == (0, "")
-    if as_json:
-        names = [row["name"] for row in json.loads(ended.lines[0])]
-        assert all(set(row) == {"name", "title", "paper"} for row in json.loads(ended.lines[0]))
-    else:
-        names = [line.split()[0] for line in ended.lines]
-    assert names == list(ARCHITECTURES)
 
 
 def test_info_tells_what_a_run_is(seqline: Seqline, reversing_run: ReversingRun) -> None:

@@ -28,7 +28,9 @@ from seqline.data.tokenizer import UNK, Tokenizer, train_tokenizer
 from seqline.errors import UserError
 
 PRIVATE = "\ue90f\ue90e\uee90\uee91\uee92\uee93\ue90b\u2581"
-texts = st.text(st.one_of(st.sampled_from("ab .\n\n\r" + PRIVATE), st.characters(exclude_categories=["Cs"])), max_size=12)
+texts = st.text(
+    st.one_of(st.sampled_from("ab .\n\n\r" + PRIVATE), st.characters(exclude_categories=["Cs"])), max_size=12
+)
 known = st.text(st.sampled_from("abc .\n"), max_size=40)
 SAMPLE = "a cab. \nb\n\n  abc ba.\nac cab. b.\n" * 20
 

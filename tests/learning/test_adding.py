@@ -1,11 +1,11 @@
 """The adding problem: an LSTM carries two numbers over a hundred steps, the simple cell does not.
 
-Of a hundred random numbers in [0, 1) two are marked, one in each half; the target is their sum. Whoever always answers 1 has a mean
-squared error of 2 / 12 = 0.167.
+Of a hundred random numbers in [0, 1) two are marked, one in each half; the target is their sum. Whoever always answers 1 has a
+mean squared error of 2 / 12 = 0.167.
 
 Source: Hochreiter & Schmidhuber 1997, section 5.4; in this form Le et al. 2015 (1504.00941), section 4.1.
-Differs: the gates' biases start as Tallec & Ollivier 2018 (1804.11188) have them, for memories of 1 to 100 steps, which saves most
-of the steps; with a forget bias of 1 the same cell needs far more.
+Differs: the gates' biases start as Tallec & Ollivier 2018 (1804.11188) have them, for memories of 1 to 100 steps; with a forget
+bias of 1 the same cell needs many times the steps before it leaves chance.
 """
 
 from __future__ import annotations

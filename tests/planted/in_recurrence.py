@@ -79,10 +79,7 @@ STATES = [
         "models/attentive_decoder.py",
         "return z, FeedState(layers, z, reading)",
         "return z, FeedState(layers, state.feed, reading)",
-        [
-            f"{OF_HAND}.py::test_attention_after_the_cell[True-dot]",
-            f"{OF_HAND}.py::test_attention_after_the_cell[dot-True]",
-        ],
+        [f"{OF_HAND}.py::test_attention_after_the_cell[True-dot]"],
         "HAND",
     ),
     Mutation(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .in_attention import MASKS, PLACES
+from .in_data import DATA
 from .in_recurrence import RECURRENCE, STATES
 from .in_search import SEARCH, USE
-from .in_training import DATA, LEARNING
+from .in_training import LEARNING
 from .mutation import Mutation
 
 LAST_NUMBER = 56

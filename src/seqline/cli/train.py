@@ -136,7 +136,7 @@ def _print_architectures(as_json: bool) -> None:
         return
     lines = []
     for name, recipe in ARCHITECTURES.items():
-        parts = "; ".join(f"{key} {value}" for key, value in recipe.choices._asdict().items() if value != "-")
+        parts = " | ".join(f"{key} {value}" for key, value in recipe.choices._asdict().items() if value != "-")
         lines += [f"{name}: {recipe.title}", f"    paper: {recipe.paper}", f"    parts: {parts}"]
         lines += [f"    tasks: {', '.join(tasks[name])}"]
     write_lines(lines)

@@ -54,7 +54,9 @@ def restore_newlines(text: str) -> str:
 
 def stream_lines(text: str, kind: str) -> list[str]:
     """Return what a tokenizer of a kind sees of a stream: each line with its end, and the last, which has none."""
-    end = f" {NEWLINE}" if kind == "word" else NEWLINE  # words are separated by white space, and the end of a line is one
+    end = (
+        f" {NEWLINE}" if kind == "word" else NEWLINE
+    )  # words are separated by white space, and the end of a line is one
     *ended, last = mark_newlines(text).split(NEWLINE)
     return [*(line + end for line in ended), last]
 
