@@ -83,6 +83,7 @@ def test_clipping_is_torchs(max_norm: float) -> None:
     assert clip_gradients(ours, max_norm) == wanted
     for mine, other in zip(ours[:2], theirs[:2], strict=True):
         assert mine.grad is not None
+        assert other.grad is not None
         assert torch.equal(mine.grad, other.grad)
 
 
@@ -99,6 +100,7 @@ def test_values_are_clipped_before_the_norm(max_norm: float, max_value: float) -
     assert clip_gradients(ours, max_norm, max_value) == before  # what is reported is the norm that came
     for mine, other in zip(ours[:2], theirs[:2], strict=True):
         assert mine.grad is not None
+        assert other.grad is not None
         assert torch.equal(mine.grad, other.grad)
         assert float(mine.grad.abs().max()) <= max_value
 

@@ -5,6 +5,7 @@ The first two run a target step by step, for the cell needs what was read; the t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 import torch
@@ -28,7 +29,52 @@ class FeedState(NamedTuple):
     reading: Any
 
 
-class InputFeedingDecoder(nn.Module):
+class AttendingState(NamedTuple):
+    """The state of the cell or of the stack, and the attention's."""
+
+    layers: Any
+    reading: Any
+
+
+class AttentiveDecoder(nn.Module, ABC):
+    """What the three have in common: the memory is the bridged first state and what the attention needs of the source.
+
+    Args:
+        embedding: of target ids.
+        bridge: an encoded source to the first state of the cell or stack.
+        attention: reads the source.
+        readout: what it takes to the head's input.
+        head: to logits.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        bridge: nn.Module,
+        attention: SourceAttention,
+        readout: nn.Module,
+        head: VocabularyHead,
+    ) -> None:
+        super().__init__()
+        self.embedding, self.bridge, self.attention = embedding, bridge, attention
+        self.readout, self.head = readout, head
+
+    def prepare(self, encoded: Encoded) -> RecurrentMemory:
+        """Compute what a source gives once."""
+        return RecurrentMemory(self.bridge(encoded), self.attention.prepare(encoded.outputs, encoded.is_real))
+
+    def initial_state(self, memory: RecurrentMemory, batch_size: int) -> Any:
+        """Return the state the bridge made, and that of an attention that has read nothing."""
+        return AttendingState(memory.first_state, self.attention.initial_state(memory.read))
+
+    @abstractmethod
+    def forward(
+        self, ids: Int[Tensor, "B T"], state: Any, memory: RecurrentMemory, mask: Bool[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "B T V"], Any]:
+        """Read target ids and return the logits of the next ones."""
+
+
+class InputFeedingDecoder(AttentiveDecoder):
     """h_n = f(h_{n-1}, [y_{n-1}; z~_{n-1}]);  C_n by attention from h_n;  z~_n = g([h_n; C_n]);  logits = W z~_n.
 
     Source: Luong et al. 2015 (1508.04025), section 3.3.
@@ -43,14 +89,9 @@ class InputFeedingDecoder(nn.Module):
         readout: nn.Module,
         head: VocabularyHead,
     ) -> None:
-        super().__init__()
-        self.embedding, self.bridge, self.attention = embedding, bridge, attention
-        self.stack, self.readout, self.head = stack, readout, head
+        super().__init__(embedding, bridge, attention, readout, head)
+        self.stack = stack
         self.feed_size = head.weight.shape[1]
-
-    def prepare(self, encoded: Encoded) -> RecurrentMemory:
-        """Compute what a source gives once."""
-        return RecurrentMemory(self.bridge(encoded), self.attention.prepare(encoded.outputs, encoded.is_real))
 
     def initial_state(self, memory: RecurrentMemory, batch_size: int) -> FeedState:
         """Return the bridged state, and zeros for the vector that no step has made yet."""
@@ -76,14 +117,7 @@ class InputFeedingDecoder(nn.Module):
         return self.head(z), state
 
 
-class AttendingState(NamedTuple):
-    """The state of the cell or of the stack, and the attention's."""
-
-    layers: Any
-    reading: Any
-
-
-class AttendFirstDecoder(nn.Module):
+class AttendFirstDecoder(AttentiveDecoder):
     """C_n by attention from s_{n-1};  s_n = f(s_{n-1}, [y_{n-1}; C_n]);  logits = W g([s_n; y_{n-1}; C_n]).
 
     Source: Bahdanau et al. 2015 (1409.0473), section 3.1 and A.2.
@@ -98,17 +132,8 @@ class AttendFirstDecoder(nn.Module):
         readout: nn.Module,
         head: VocabularyHead,
     ) -> None:
-        super().__init__()
-        self.embedding, self.bridge, self.attention = embedding, bridge, attention
-        self.cell, self.readout, self.head = cell, readout, head
-
-    def prepare(self, encoded: Encoded) -> RecurrentMemory:
-        """Compute what a source gives once."""
-        return RecurrentMemory(self.bridge(encoded), self.attention.prepare(encoded.outputs, encoded.is_real))
-
-    def initial_state(self, memory: RecurrentMemory, batch_size: int) -> AttendingState:
-        """Return the state the bridge made, and that of an attention that has read nothing."""
-        return AttendingState(memory.first_state, self.attention.initial_state(memory.read))
+        super().__init__(embedding, bridge, attention, readout, head)
+        self.cell = cell
 
     def forward(
         self,
@@ -131,7 +156,7 @@ class AttendFirstDecoder(nn.Module):
         return self.head(self.embedding.dropout(t)), state
 
 
-class AttendAfterDecoder(nn.Module):
+class AttendAfterDecoder(AttentiveDecoder):
     """h_n = f(h_{n-1}, y_{n-1});  C_n by attention from h_n;  logits = W g([h_n; C_n]).
 
     As a `RecurrentDecoder` with `ReadsAfterCell`, for an attention that has a state: a window that counts target tokens.
@@ -148,17 +173,8 @@ class AttendAfterDecoder(nn.Module):
         readout: nn.Module,
         head: VocabularyHead,
     ) -> None:
-        super().__init__()
-        self.embedding, self.bridge, self.attention = embedding, bridge, attention
-        self.stack, self.readout, self.head = stack, readout, head
-
-    def prepare(self, encoded: Encoded) -> RecurrentMemory:
-        """Compute what a source gives once."""
-        return RecurrentMemory(self.bridge(encoded), self.attention.prepare(encoded.outputs, encoded.is_real))
-
-    def initial_state(self, memory: RecurrentMemory, batch_size: int) -> AttendingState:
-        """Return the bridged state, and that of an attention that has read nothing."""
-        return AttendingState(memory.first_state, self.attention.initial_state(memory.read))
+        super().__init__(embedding, bridge, attention, readout, head)
+        self.stack = stack
 
     def forward(
         self,
