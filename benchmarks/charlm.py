@@ -45,11 +45,17 @@ BLOCKS = ("model.num_heads=4", "model.num_layers=3")
 SHAKESPEARE: dict[str, tuple[str, ...]] = {
     "simple-rnn": ("model.hidden_size=500", "training.learning_rate=0.002"),
     "lstm": ("model.hidden_size=240", "training.learning_rate=0.01"),
-    "gru": ("model.hidden_size=280", "training.learning_rate=0.007"),
+    "gru": ("model.hidden_size=280", "training.learning_rate=0.006"),
     "transformer": (*BLOCKS, "model.inner_size=392", "training.learning_rate=0.004"),
     "transformer-pre": (*BLOCKS, "model.inner_size=392", "training.learning_rate=0.006"),
     "ttt-linear": (*BLOCKS, "model.inner_size=384", "training.learning_rate=0.008"),
-    "ttt-mlp": (*BLOCKS, "model.inner_size=288", "training.learning_rate=0.007"),
+    "ttt-mlp": (
+        "model.num_heads=4",
+        "model.num_layers=2",
+        "model.inner_size=580",
+        "model.inner_batch=32",
+        "training.learning_rate=0.007",
+    ),
 }
 NAMES: dict[str, tuple[str, ...]] = {
     "lstm": ("model.embed_size=32", "model.hidden_size=96", "model.num_layers=1", "model.dropout=0.2",
