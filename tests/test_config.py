@@ -168,7 +168,9 @@ def test_every_key_refuses_a_value_of_another_type(path: str) -> None:
     default = sections()[section][key]
     wrong: list[Any] = ["[[1]]", "1979-05-27"] + ([] if isinstance(default, dict) else ["{a = 1}"])
     wrong += ["'1'"] if not isinstance(default, str) else ["1", "1.5", "true"]
-    wrong += ["true"] if not isinstance(default, bool) and path not in ("tokenizer.is_shared", "data.carry_state") else []
+    wrong += (
+        ["true"] if not isinstance(default, bool) and path not in ("tokenizer.is_shared", "data.carry_state") else []
+    )
     for value in wrong:
         message = refusal(f"[{section}]\n{key} = {value}")
         assert re.match(rf"c\.toml: {re.escape(path)}(\.0)?: expected .*, got ", message)
