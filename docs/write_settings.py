@@ -43,7 +43,7 @@ MEANINGS = {
     "num_heads": "heads of attention; in a recurrent decoder only with the score multi-head, 4 when empty",
     "coverage": "the score sees how much each position was attended to before (Tu et al. 2016)",
     "attention_dropout": "share of attention weights set to zero in training",
-    "attention_size": "width inside the additive score (concat); luong: hidden_size when empty",
+    "attention_size": "width inside the additive score; luong: of the score concat only, hidden_size when empty",
     "score": "how query and key are compared",
     "encoder": "the feature model of the source",
     "input_feeding": "the attentional vector enters the next step; off: a target runs in one fused call",

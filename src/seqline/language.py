@@ -207,10 +207,12 @@ def read(config: Config) -> Corpus:
     """Read a text for a language model; without a validation text hold one out.
 
     Raises:
-        UserError: a file that does not read, or too little in it; a state to carry that grows with what was read.
+        UserError: a file that does not read, or too little in it; `data.carry_state` for an architecture that is not trained so.
     """
     if config.data.carry_state and not ARCHITECTURES[config.model.architecture].carries_state:
-        what = f"{config.model.architecture} has no state of one size that could be carried from window to window"
+        what = (
+            f"{config.model.architecture} is trained in windows that each begin from nothing, with no state carried on"
+        )
         raise UserError(what, where="data.carry_state", fix="leave it out")
     data = read_plain_data(config.data.train, config.data.valid)
     return LinesCorpus(data, config.training.seed) if config.data.unit == "lines" else StreamCorpus(data)

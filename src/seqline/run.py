@@ -13,7 +13,7 @@ from torch.nn import Module
 
 from seqline import files, labelling, language, translation
 from seqline.budget import Speed, choose_size, measure_step, measure_validation, with_batches, with_model, with_steps
-from seqline.config import Config
+from seqline.config import Config, TrainingConfig
 from seqline.corpus import Corpus
 from seqline.errors import Stopped, UserError
 from seqline.run_folder import (
@@ -101,8 +101,24 @@ def train(
             raise Stopped(reason)
 
     session = _resumed(config, folder, say) if resume else _started(config, folder, say, check)
-    training = session.config.training
-    settings = TrainerSettings(
+    try:
+        result = run_trainer(
+            session.model,
+            session.task,
+            _trainer_settings(session.config.training),
+            checkpoints=folder / CHECKPOINTS,
+            resume_from=folder / CHECKPOINTS if resume else None,
+            callbacks=[MetricsLog(folder / METRICS), *callbacks],
+            should_stop=should_stop,
+        )
+    except FloatingPointError as error:
+        what = "the weights are no longer finite, found at a validation; the checkpoints are from before"
+        raise UserError(what, where="training", fix="lower training.learning_rate") from error
+    return Trained(folder, result, _finish(session, folder, result))
+
+
+def _trainer_settings(training: TrainingConfig) -> TrainerSettings:
+    return TrainerSettings(
         max_steps=training.max_steps or 1,
         learning_rate=training.learning_rate or 0.0,
         warmup_steps=training.warmup_steps or 0,
@@ -116,20 +132,6 @@ def train(
         seed=training.seed,
         deadline_seconds=training.max_minutes * 60 if training.max_minutes else None,
     )
-    try:
-        result = run_trainer(
-            session.model,
-            session.task,
-            settings,
-            checkpoints=folder / CHECKPOINTS,
-            resume_from=folder / CHECKPOINTS if resume else None,
-            callbacks=[MetricsLog(folder / METRICS), *callbacks],
-            should_stop=should_stop,
-        )
-    except FloatingPointError as error:
-        what = "the weights are no longer finite, found at a validation; the checkpoints are from before"
-        raise UserError(what, where="training", fix="lower training.learning_rate") from error
-    return Trained(folder, result, _finish(session, folder, result))
 
 
 def _started(config: Config, folder: Path, say: Say, check: Callable[[], None]) -> _Session:

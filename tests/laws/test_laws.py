@@ -30,11 +30,12 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("sutskever", {**RECURRENT, "num_layers": 3, "residual": True}),
     ("cho", {"embed_size": 6, "hidden_size": 8, "dropout": 0.3}),
     *(
-        ("luong", {**RECURRENT, "score": score, "input_feeding": feeding, "attention_size": 5})
+        ("luong", {**RECURRENT, "score": score, "input_feeding": feeding})
         for score in ("dot", "general", "concat")
         for feeding in (True, False)
     ),
     ("luong", {**RECURRENT, "cell": "lstm"}),
+    ("contextual", {**RECURRENT, "cell": "lstm", "encoder": "bidirectional"}),
     ("luong", {**RECURRENT, "window": "local-m", "window_size": 2, "input_feeding": False}),
     ("luong", {**RECURRENT, "window": "local-p", "window_size": 3, "encoder": "bidirectional", "bridge": "zeros"}),
     # A source of at most 10 tokens, and more columns of padding than the table has rows.

@@ -122,7 +122,8 @@ def attention_after(hand: ByHand, source: list[int], target: list[int], settings
 @pytest.mark.parametrize("score", ["dot", "general", "concat"])
 @pytest.mark.parametrize("input_feeding", [True, False])
 def test_attention_after_the_cell(score: str, input_feeding: bool) -> None:
-    settings = {**ONE_LAYER, "score": score, "input_feeding": input_feeding, "attention_size": ATTENTION_SIZE}
+    width = {"attention_size": ATTENTION_SIZE} if score == "concat" else {}
+    settings = {**ONE_LAYER, "score": score, "input_feeding": input_feeding, **width}
     check("luong", settings, attention_after)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from seqline.parts.ttt import TTT, with_rotary, without_positions
 from ..small_models import TOLERANCE, random_weights, right_padded
 from .by_hand import ByHand, Vector, attend, sigmoid
 from .test_by_hand import check
-from .test_by_hand_transformer import rotate
+from .test_by_hand_transformer import check_language_model, rotate
 
 WIDTH, KERNEL, LENGTHS = 8, 3, [7, 1, 5]
 
@@ -92,6 +93,7 @@ def test_convolutions_with_attention() -> None:
 
 
 HEADS, INNER_BATCH, BASE_RATE = 2, 3, 1.0
+Layer = tuple[Vector, Vector]
 
 
 def slope_of_loss(z: Vector, k: Vector, v: Vector, scale: Vector, shift: Vector) -> Vector:
@@ -102,41 +104,108 @@ def slope_of_loss(z: Vector, k: Vector, v: Vector, scale: Vector, shift: Vector)
     return slopes.T @ (scale * 2 * (k + scale * normal + shift - v))
 
 
-def ttt_linear(hand: ByHand, xs: list[Vector], is_turned: bool) -> list[Vector]:
+def gelu(u: Vector) -> Vector:
+    """u Phi(u), Phi of the standard normal distribution."""
+    return u * (1 + np.array([math.erf(x / math.sqrt(2)) for x in u])) / 2
+
+
+def gelu_slope(u: Vector) -> Vector:
+    """Phi(u) + u phi(u)."""
+    share = (1 + np.array([math.erf(x / math.sqrt(2)) for x in u])) / 2
+    return share + u * np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi)
+
+
+def residual_map(layers: list[Layer], x: Vector) -> tuple[list[Vector], Vector]:
+    """Return f_res(x), and what goes into each of its sums: x (W, b), or x (W_1, b_1), GELU, (W_2, b_2)."""
+    inputs, sums = [x], [x @ layers[0][0] + layers[0][1]]
+    for matrix, bias in layers[1:]:
+        inputs.append(gelu(sums[-1]))
+        sums.append(inputs[-1] @ matrix + bias)
+    return inputs + sums[:-1], sums[-1]
+
+
+def gradient(layers: list[Layer], k: Vector, v: Vector, scale: Vector, shift: Vector) -> list[Layer]:
+    """Return the slopes of |k + LN(f_res(k)) - v|^2 at every matrix and bias."""
+    seen, z = residual_map(layers, k)
+    error = slope_of_loss(z, k, v, scale, shift)
+    if len(layers) == 1:
+        return [(np.outer(k, error), error)]
+    _, a, u = seen
+    inner = (layers[1][0] @ error) * gelu_slope(u)
+    return [(np.outer(k, inner), inner), (np.outer(a, error), error)]
+
+
+def learn_and_answer(hand: ByHand, xs: list[Vector], is_turned: bool, name: str = "") -> list[Vector]:
     """One head and token after another: W_t = W' - sum of eta grad l(W'; k, v) since the batch began;  z_t = f(q_t; W_t)."""
     w, size, found = hand.weights, WIDTH // HEADS, []
-    starts = [(w["inner.weights.0"][h], w["inner.biases.0"][h, 0]) for h in range(HEADS)]
-    steps: list[list[tuple[Vector, Vector]]] = [[] for _ in range(HEADS)]
+    by_head = {
+        key: w[f"{name}inner.{key}"].reshape(HEADS, -1)
+        for key in ("norm_scale", "norm_shift", "biases.0", "biases.1")
+        if f"{name}inner.{key}" in w
+    }
+    depths = [depth for depth in (0, 1) if f"biases.{depth}" in by_head]
+    starts = [[(w[f"{name}inner.weights.{d}"][h], by_head[f"biases.{d}"][h]) for d in depths] for h in range(HEADS)]
+    now = list(starts)
     for t, x in enumerate(xs):
-        rates = BASE_RATE / size * sigmoid(hand.affine("rate", x))
-        parts = (w["project.weight"] @ x).reshape(3, HEADS, size)
-        answers = []
+        rates = BASE_RATE / size * sigmoid(hand.affine(f"{name}rate", x))
+        parts, answers = (w[f"{name}project.weight"] @ x).reshape(3, HEADS, size), []
         for h in range(HEADS):
             q, k, v = parts[:, h]
             if is_turned:
                 q, k = rotate(q, t % INNER_BATCH), rotate(k, t % INNER_BATCH)
-            matrix, bias = starts[h]
-            scale, shift = w["inner.norm_scale"][h, 0], w["inner.norm_shift"][h, 0]
-            error = rates[h] * slope_of_loss(k @ matrix + bias, k, v, scale, shift)
-            steps[h].append((np.outer(k, error), error))
-            matrix = matrix - sum(step for step, _ in steps[h])
-            bias = bias - sum(step for _, step in steps[h])
-            z = q @ matrix + bias
+            scale, shift = by_head["norm_scale"][h], by_head["norm_shift"][h]
+            slopes = gradient(starts[h], k, v, scale, shift)
+            now[h] = [
+                (matrix - rates[h] * d_matrix, bias - rates[h] * d_bias)
+                for (matrix, bias), (d_matrix, d_bias) in zip(now[h], slopes, strict=True)
+            ]
+            _, z = residual_map(now[h], q)
             answers.append(q + (z - z.mean()) / np.sqrt(z.var() + 1e-6) * scale + shift)
             if (t + 1) % INNER_BATCH == 0:
-                starts[h], steps[h] = (matrix, bias), []
+                starts[h] = now[h]
         z = np.concatenate(answers)
-        normal = (z - z.mean()) / np.sqrt(z.var() + 1e-6) * w["norm.weight"] + w["norm.bias"]
-        found.append(w["output.weight"] @ normal)
+        normal = (z - z.mean()) / np.sqrt(z.var() + 1e-6) * w[f"{name}norm.weight"] + w[f"{name}norm.bias"]
+        found.append(w[f"{name}output.weight"] @ normal)
     return found
 
 
 @pytest.mark.parametrize("is_turned", [False, True])
-def test_ttt_linear(is_turned: bool) -> None:
-    inner = InnerModel(HEADS, (WIDTH // HEADS, WIDTH // HEADS))
+@pytest.mark.parametrize("growths", [(1, 1), (1, 4, 1)])
+def test_ttt(growths: tuple[int, ...], is_turned: bool) -> None:
+    inner = InnerModel(HEADS, [growth * WIDTH // HEADS for growth in growths])
     turn = with_rotary if is_turned else without_positions
     layer, x = random_weights(TTT(WIDTH, inner, INNER_BATCH, BASE_RATE, turn)), batch()
     found, _ = layer(x, layer.initial_state(3), right_padded(LENGTHS, 7))
     for row, length in enumerate(LENGTHS):
-        expected = np.stack(ttt_linear(ByHand(layer), list(x[row, :length].numpy()), is_turned))
+        expected = np.stack(learn_and_answer(ByHand(layer), list(x[row, :length].numpy()), is_turned))
         assert np.abs(found[row, :length].detach().numpy() - expected).max() <= TOLERANCE
+
+
+def depthwise(hand: ByHand, name: str, xs: list[Vector]) -> list[Vector]:
+    """x'_t = silu(sum over i of w_i * x_{t-k+i} + c), zeros before the row."""
+    taps, bias = hand.weights[f"{name}.weight"], hand.weights[f"{name}.bias"]
+    padded = [np.zeros(WIDTH)] * (len(taps) - 1) + xs
+    sums = [bias + sum(tap * padded[t + i] for i, tap in enumerate(taps)) for t in range(len(xs))]
+    return [u * sigmoid(u) for u in sums]
+
+
+def learning_model(hand: ByHand, words: list[int]) -> list[Vector]:
+    """The recipe's language model: in each block the convolution, the inner model, then the feed-forward map, pre-norm."""
+    x = [np.sqrt(WIDTH) * e for e in hand.embed("", words)]
+    for layer in (1, 2):
+        name = f"layers.layers.{layer}"
+        normal = [hand.layer_norm(f"{name}.around_mixer.norm", u) for u in x]
+        seen = depthwise(hand, f"{name}.mixer.layers.0.convolution", normal)
+        changes = learn_and_answer(hand, seen, True, f"{name}.mixer.layers.1.")
+        x = [u + change for u, change in zip(x, changes, strict=True)]
+        normal = [hand.layer_norm(f"{name}.around_feed_forward.norm", u) for u in x]
+        hidden = [gelu(hand.affine(f"{name}.feed_forward.expand", u)) for u in normal]
+        x = [u + hand.affine(f"{name}.feed_forward.contract", v) for u, v in zip(x, hidden, strict=True)]
+    return [hand.affine("head", hand.layer_norm("layers.layers.3.module", u)) for u in x]
+
+
+@pytest.mark.parametrize("name", ["ttt-linear", "ttt-mlp"])
+def test_ttt_recipe(name: str) -> None:
+    """The recipes with their convolution and rotary turns."""
+    settings = {"inner_batch": INNER_BATCH, "inner_learning_rate": BASE_RATE, "positions": "rotary"}
+    check_language_model(settings, learning_model, name)

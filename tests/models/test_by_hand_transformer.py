@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 
 from seqline.architectures import ARCHITECTURES
 from seqline.architectures.recipe import Vocabulary
+from seqline.parts.attention_positions import RelativeBias
 from seqline.parts.cells import Cell
 from seqline.parts.linear_cells import MinGRUCell, SSRUCell
 from seqline.parts.recurrent import Recurrent
@@ -61,9 +63,9 @@ def test_transformer() -> None:
     check("transformer", SIZES, transformer)
 
 
-def check_language_model(settings: dict[str, Any], by_hand: Any) -> None:
+def check_language_model(settings: dict[str, Any], by_hand: Any, name: str = "transformer-pre") -> None:
     """Compare a pre-norm language model's logits with those of `by_hand(ByHand, words)`."""
-    recipe = ARCHITECTURES["transformer-pre"]
+    recipe = ARCHITECTURES[name]
     assert recipe.language_model is not None
     model = random_weights(recipe.language_model(recipe.settings(**SIZES, **settings), Vocabulary(11, 11, True)))
     batch, hand = make_batch(), ByHand(model)
@@ -105,8 +107,8 @@ def test_pre_norm_with_rms_swiglu_rotary_and_shared_keys() -> None:
     check_language_model(settings, modern)
 
 
-def with_alibi(hand: ByHand, words: list[int]) -> list[Vector]:
-    """Pre-norm, LayerNorm, ReLU, a penalty of 2^(-8h/H) a step of distance in head h = 1 ... H."""
+def pre_norm(hand: ByHand, words: list[int], bias: Any) -> list[Vector]:
+    """Pre-norm, LayerNorm, ReLU; bias(layer's name, head, t, s) is added to the score of query t and key s."""
     x = [np.sqrt(WIDTH) * e for e in hand.embed("", words)]
     for layer in (1, 2):
         name = f"layers.layers.{layer}"
@@ -117,7 +119,7 @@ def with_alibi(hand: ByHand, words: list[int]) -> list[Vector]:
             normal,
             HEADS,
             is_causal=True,
-            bias=lambda head, t, s: -(2.0 ** (-8 * (head + 1) / HEADS)) * (t - s),
+            bias=partial(bias, name),
         )
         x = [u + change for u, change in zip(x, seen, strict=True)]
         normal = [hand.layer_norm(f"{name}.around_feed_forward.norm", u) for u in x]
@@ -125,8 +127,45 @@ def with_alibi(hand: ByHand, words: list[int]) -> list[Vector]:
     return [hand.affine("head", hand.layer_norm("layers.layers.3.module", u)) for u in x]
 
 
+def with_alibi(hand: ByHand, words: list[int]) -> list[Vector]:
+    """A penalty of 2^(-8h/H) a step of distance in head h = 1 ... H."""
+    return pre_norm(hand, words, lambda name, head, t, s: -(2.0 ** (-8 * (head + 1) / HEADS)) * (t - s))
+
+
 def test_pre_norm_with_alibi() -> None:
     check_language_model({"norm": "layer", "feed_forward": "relu", "positions": "alibi"}, with_alibi)
+
+
+def bucket(distance: int) -> int:
+    """Of 32 buckets the first 16 hold one distance each; the others grow by a constant factor towards 128."""
+    if distance < 16:
+        return distance
+    return min(31, 16 + int(16 * np.log(distance / 16) / np.log(128 / 16)))
+
+
+def with_relative(hand: ByHand, words: list[int]) -> list[Vector]:
+    """A learned number for each head and bucket of the distance t - s."""
+    tables = {name: table for name, table in hand.weights.items() if name.endswith("positions.table")}
+    assert len(tables) == 2, sorted(hand.weights)
+
+    def bias(name: str, head: int, t: int, s: int) -> float:
+        (table,) = (table for key, table in tables.items() if key.startswith(f"{name}."))
+        return table[head, bucket(t - s)]
+
+    return pre_norm(hand, words, bias)
+
+
+def test_pre_norm_with_relative_positions() -> None:
+    check_language_model({"norm": "layer", "feed_forward": "relu", "positions": "relative"}, with_relative)
+
+
+def test_far_distances_share_buckets() -> None:
+    """The table of starts holds the buckets of every distance."""
+    part = RelativeBias(HEADS, is_causal=True)
+    distances = torch.arange(-300, 1)
+    found = part.of_distance(distances).detach().numpy()
+    expected = part.table.detach().numpy()[:, [bucket(-int(d)) for d in distances]]
+    assert (found == expected).all()
 
 
 def check_cell(cell: Cell, by_hand: Any) -> None:

@@ -6,7 +6,7 @@
 
 Symbols: f and f' cells with weights of their own.
 Source: Schuster & Paliwal 1997, "Bidirectional recurrent neural networks", with an Elman cell.
-Differs: several layers, and a GRU, are allowed; words enter as vectors that are learned. Having read the end, it can label
+Differs: several layers, and other cells, are allowed; words enter as vectors that are learned. Having read the end, it can label
     and classify a text and cannot continue one.
 """
 
@@ -14,27 +14,50 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import model_validator
+
 from seqline.architectures.recipe import Choices, Features, Recipe, Vocabulary
-from seqline.architectures.recurrent_stack import LEARNING_RATE, SIZES, BothWaysSettings, both_ways
-from seqline.parts.cells import CELLS
+from seqline.architectures.recurrent_stack import (
+    LEARNING_RATE,
+    SIMPLE_CELLS,
+    SIZES,
+    Activation,
+    BothWaysSettings,
+    both_ways,
+)
+from seqline.parts.cells import CELLS, Cell
+from seqline.parts.linear_cells import LINEAR_CELLS
 
 
 class BiRNNSettings(BothWaysSettings):
-    """`cell`: of both directions."""
+    """`cell`: of both directions. `activation`: of the simple cell, tanh when not given."""
 
-    cell: Literal["simple", "gru"] = "simple"
+    cell: Literal["simple", "gru", "ssru", "min-gru"] = "simple"
+    activation: Activation | None = None
+
+    @model_validator(mode="after")
+    def _activation_is_the_simple_cells(self) -> BiRNNSettings:
+        if self.activation and self.cell != "simple":
+            raise ValueError(f"activation is for the simple cell; cell is {self.cell}")
+        return self
+
+    def make_cell(self, input_size: int) -> Cell:
+        """Return one direction's cell."""
+        if self.cell == "simple":
+            return SIMPLE_CELLS[self.activation or "tanh"](input_size, self.hidden_size)
+        return {**CELLS, **LINEAR_CELLS}[self.cell](input_size, self.hidden_size)
 
 
 def features(settings: BiRNNSettings, vocab: Vocabulary) -> Features:
     """Build the recipe."""
-    return both_ways(settings, vocab, lambda input_size: CELLS[settings.cell](input_size, settings.hidden_size))
+    return both_ways(settings, vocab, settings.make_cell)
 
 
 RECIPE = Recipe(
     name="birnn",
     title="a text read from both ends",
     paper="Schuster & Paliwal 1997",
-    choices=Choices("simple cell or GRU, twice", "both directions", "-", "-", "-", "-", "none"),
+    choices=Choices("any cell, twice", "both directions", "-", "-", "-", "-", "none"),
     settings=BiRNNSettings,
     sizes=SIZES,
     learning_rate=LEARNING_RATE,

@@ -13,27 +13,59 @@ Differs: c enters the cell's input only, not the output layer, and h_0 is h_S it
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import model_validator
 
 from seqline.architectures.encoder_decoder import RecurrentSettings, assemble
 from seqline.architectures.recipe import Choices, Recipe, Vocabulary
 from seqline.architectures.recurrent_stack import LEARNING_RATE, SIZES
+from seqline.architectures.source_encoders import SourceSizes, make_source_encoder, source_size
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.readers import ReadsSummary
+from seqline.parts.recurrent import Recurrent
 from seqline.parts.summaries import final_output, mean_output
+from seqline.sections import KeyFault
 
 SUMMARIES = {"final": final_output, "mean": mean_output}
 
 
 class ContextualSettings(RecurrentSettings):
-    """`summary`: which vector of the source enters every step."""
+    """`summary`: which vector of the source enters every step. `encoder`: reads it left to right, or both ways.
+
+    With both ways the bridge is mean when not given, for there is no one end of the decoder's width to pass on.
+    """
 
     summary: Literal["final", "mean"] = "final"
+    encoder: Literal["recurrent", "bidirectional"] = "recurrent"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mean_where_there_is_no_last(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "bridge" not in values and values.get("encoder") == "bidirectional":
+            return {**values, "bridge": "mean"}
+        return values
+
+    @model_validator(mode="after")
+    def _both_ways_have_no_last(self) -> ContextualSettings:
+        if self.encoder == "bidirectional" and self.bridge in ("last", "linear"):
+            raise KeyFault("bridge", f"bridge {self.bridge} needs encoder recurrent; set bridge to mean or zeros")
+        return self
 
 
 def build(settings: ContextualSettings, vocab: Vocabulary) -> EncoderDecoder:
     """Build the recipe."""
-    return assemble(settings, vocab, ReadsSummary(settings.hidden_size, SUMMARIES[settings.summary]))
+    sizes = SourceSizes(settings.embed_size, settings.hidden_size, settings.num_layers, settings.dropout)
+    width = source_size(settings.encoder, sizes)
+    return assemble(
+        settings,
+        vocab,
+        ReadsSummary(width, SUMMARIES[settings.summary]),
+        lambda stack: settings.make_bridge(stack, width),
+        lambda source: make_source_encoder(
+            settings.encoder, source, sizes, settings.stack, lambda size: Recurrent(settings.make_cell(size))
+        ),
+    )
 
 
 RECIPE = Recipe(
@@ -42,7 +74,7 @@ RECIPE = Recipe(
     paper="after Cho et al. 2014 (1406.1078)",
     choices=Choices(
         "any cell",
-        "one direction",
+        "one direction, or both",
         "Last; or zeros, linear, mean",
         "every step, same summary: final or mean",
         "-",

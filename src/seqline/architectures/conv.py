@@ -3,14 +3,16 @@
     input      e_j = E[x_j] + p_j;  h^0 = W_in e
     gate       conv(h)_t = a * sigma(b),  [a; b] = W [h_{t-r}; ...; h_{t+r}] + c
     encoder    h^l = (h^{l-1} + conv(h^{l-1})) sqrt(0.5);  z = W_out h^L
-    decoder    the same, but each window ends at its position, and in each layer
-    attention  d_n = W_d h_n + b_d + g_n,  a_nj = softmax over j of d_n . z_j,  c_n = sum over j of a_nj (z_j + e_j)
-    output     p(y_n | y_<n, x) = softmax(W W_out h^L_n + b)
+    decoder    g_n = E[y_{n-1}] + p_n,  u^0 = W_in g,  and in each layer, from u to u', h_n = conv of u_n and the k - 1 before it
+    attention  d_n = W_d h_n + b_d + g_n,  a_nj = softmax over j of d_n . z_j,  c_n = sqrt(S) sum over j of a_nj (z_j + e_j)
+               u'_n = ((h_n + W_c c_n + b_c) sqrt(0.5) + u_n) sqrt(0.5)
+    output     p(y_n | y_<n, x) = softmax(W W_out u^L_n + b)
     training   maximize sum over n of log p(y_n | y_<n, x), all n at once
 
 As a language model: the decoder's convolutions without attention. As features: z.
 
-Symbols: g target embedding with its position, r = (k - 1) / 2 with k `kernel_size`, d query, a weights, c context.
+Symbols: g target embedding with its position, r = (k - 1) / 2 with k `kernel_size`, S the source's length, d query, a weights,
+    c context (in gate, c is a bias).
 Source: Gehring et al. 2017 (1705.03122), sections 3.1 to 3.5.
 Differs: no weight normalization, and no scaling of the encoder's gradient by the number of attention layers; W_in and W_out
     stand in the encoder and the decoder once each, and a matrix brings c back to the width of h, as in the authors' code; the

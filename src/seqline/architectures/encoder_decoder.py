@@ -17,6 +17,7 @@ Differs: neither paper's own system (those are the recipes `cho` and `sutskever`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from pydantic import model_validator
@@ -25,11 +26,11 @@ from torch import nn
 from seqline.architectures.recipe import Choices, Recipe, Vocabulary
 from seqline.architectures.recurrent_stack import LEARNING_RATE, SIMPLE_CELLS, SIZES, Activation, StackSettings
 from seqline.models.decoder import RecurrentDecoder
-from seqline.models.encoder import RecurrentEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.readers import NeverReads, Reader
 from seqline.parts.bridges import LastBridge, LinearBridge, MeanBridge, ZeroBridge
 from seqline.parts.cells import CELLS, Cell, PeepholeLSTMCell
+from seqline.parts.embeddings import Embedding
 from seqline.parts.feed_forward import TanhLayer
 from seqline.parts.heads import VocabularyHead
 from seqline.parts.linear_cells import LINEAR_CELLS
@@ -74,24 +75,38 @@ class RecurrentSettings(StackSettings):
         return MeanBridge(source_size or self.hidden_size, stack.initial_state)
 
 
-def assemble(settings: RecurrentSettings, vocab: Vocabulary, reader: Reader) -> EncoderDecoder:
-    """Build the model around the one thing that differs: how the decoder reads the memory."""
+def assemble(
+    settings: StackSettings,
+    vocab: Vocabulary,
+    reader: Reader,
+    make_bridge: Callable[[Stack], nn.Module],
+    make_encoder: Callable[[Embedding], nn.Module],
+) -> EncoderDecoder:
+    """Build a model whose decoder reads a summary of the source, or nothing after its first state.
+
+    Args:
+        settings: widths and depth.
+        vocab: sizes of the vocabularies.
+        reader: how the decoder reads the memory.
+        make_bridge: the decoder's stack to what makes its first state.
+        make_encoder: the source's table to the encoder.
+    """
     source, target = settings.embeddings(vocab)
     stack = settings.stack(settings.embed_size + reader.input_growth)
     decoder = RecurrentDecoder(
         embedding=target,
-        bridge=settings.make_bridge(stack),
+        bridge=make_bridge(stack),
         reader=reader,
         stack=stack,
         readout=TanhLayer(settings.hidden_size + reader.output_growth, settings.embed_size),
         head=VocabularyHead(settings.embed_size, vocab.target_size, tied=target.weight),
     )
-    return EncoderDecoder(RecurrentEncoder(source, settings.stack(settings.embed_size)), decoder)
+    return EncoderDecoder(make_encoder(source), decoder)
 
 
 def build(settings: RecurrentSettings, vocab: Vocabulary) -> EncoderDecoder:
     """Build the recipe."""
-    return assemble(settings, vocab, NeverReads())
+    return assemble(settings, vocab, NeverReads(), settings.make_bridge, settings.one_direction)
 
 
 RECIPE = Recipe(

@@ -73,6 +73,8 @@ class LuongSettings(AttentionSettings, RecurrentSettings):
     def _check_choices(self) -> LuongSettings:
         if self.location_length is not None and self.score != "location":
             raise KeyFault("location_length", f"location_length has no meaning with score {self.score}")
+        if self.attention_size is not None and self.score != "concat":
+            raise KeyFault("attention_size", f"attention_size is the width inside score concat; score is {self.score}")
         if self.coverage and not (self.input_feeding and self.score == "concat"):
             raise KeyFault("coverage", "coverage needs input_feeding on and score concat")
         if self.encoder != "recurrent" and self.bridge in ("last", "linear"):

@@ -76,7 +76,7 @@ class Recipe:
     build: settings and vocabulary to an encoder-decoder; None: it has no decoder that reads a source.
     language_model: settings and vocabulary to a model of a text alone; None: it fits no text alone.
     features: settings and vocabulary to a feature model of the source, for tagging and classification; None: as above.
-    carries_state: its state has one size however much it has read, so a language model trains with the state carried on.
+    carries_state: a language model is trained with its state carried from window to window; the state must then have one size.
     """
 
     name: str

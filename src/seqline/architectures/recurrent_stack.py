@@ -49,6 +49,10 @@ class StackSettings(Settings, ABC):
     def make_cell(self, input_size: int) -> Cell:
         """Return one layer's cell."""
 
+    def one_direction(self, embedding: Embedding) -> RecurrentEncoder:
+        """Return the layers as an encoder that reads left to right."""
+        return RecurrentEncoder(embedding, self.stack(self.embed_size))
+
     def stack(self, input_size: int) -> Stack:
         """Return the layers, dropout between them."""
         sizes = [input_size] + [self.hidden_size] * (self.num_layers - 1)
@@ -75,7 +79,7 @@ def language_model(settings: StackSettings, vocab: Vocabulary) -> LanguageModel:
 def features(settings: StackSettings, vocab: Vocabulary) -> Features:
     """Return h_t = f(h_{t-1}, x_t) for every position."""
     embedding = Embedding(vocab.source_size, settings.embed_size, settings.dropout)
-    return Features(RecurrentEncoder(embedding, settings.stack(settings.embed_size)), settings.hidden_size)
+    return Features(settings.one_direction(embedding), settings.hidden_size)
 
 
 class BothWaysSettings(Settings):

@@ -9,16 +9,17 @@
 Symbols: f forget gate, c the state of a layer, memory the encoder's output.
 Source: Kim et al. 2019, "From research to production and back: ludicrously fast neural machine translation" (WNGT).
 Differs: the encoder has sinusoidal positions and the decoder none, whose state knows the order; all else is `transformer`. The
-    language model, the same decoder without attention to a source, is ours.
+    language model and the feature model, the same decoder without attention to a source, are ours.
 """
 
 from __future__ import annotations
 
 from torch import nn
 
-from seqline.architectures.recipe import Choices, Recipe, Vocabulary
+from seqline.architectures.recipe import Choices, Features, Recipe, Vocabulary
 from seqline.architectures.transformer import SIZES, TransformerSettings, make_decoder, make_encoder
 from seqline.models.blocks import CausalBlock
+from seqline.models.encoder import RecurrentEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.language_model import LanguageModel
 from seqline.parts.heads import VocabularyHead
@@ -42,14 +43,24 @@ def build(settings: TransformerSettings, vocab: Vocabulary) -> EncoderDecoder:
 
 def language_model(settings: TransformerSettings, vocab: Vocabulary) -> LanguageModel:
     """Build the decoder alone, without attention to a source."""
-    width = settings.embed_size
     _, table, tied = settings.tables(vocab._replace(source_size=vocab.target_size, is_shared=True))
-    blocks = [
+    layers = Stack([Each(nn.Dropout(settings.dropout)), *blocks(settings)], 0.0)
+    return LanguageModel(table, layers, VocabularyHead(settings.embed_size, vocab.target_size, tied=tied))
+
+
+def features(settings: TransformerSettings, vocab: Vocabulary) -> Features:
+    """Build the same blocks as an encoder that reads left to right."""
+    table, _, _ = settings.tables(vocab._replace(target_size=vocab.source_size, is_shared=True))
+    return Features(RecurrentEncoder(table, Stack(blocks(settings), 0.0)), settings.embed_size)
+
+
+def blocks(settings: TransformerSettings) -> list[CausalBlock]:
+    """Return the blocks of a model without a source."""
+    width = settings.embed_size
+    return [
         CausalBlock(Recurrent(SSRUCell(width, width)), settings.feed_forward_part(), settings.residual)
         for _ in range(settings.num_layers)
     ]
-    layers = Stack([Each(nn.Dropout(settings.dropout)), *blocks], 0.0)
-    return LanguageModel(table, layers, VocabularyHead(width, vocab.target_size, tied=tied))
 
 
 RECIPE = Recipe(
@@ -70,5 +81,6 @@ RECIPE = Recipe(
     learning_rate={"tiny": 3e-3, "small": 2e-3, "base": 7e-4},
     build=build,
     language_model=language_model,
+    features=features,
     carries_state=True,
 )

@@ -16,16 +16,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from seqline.architectures.encoder_decoder import assemble
 from seqline.architectures.recipe import Choices, Recipe, SizeName, Vocabulary
 from seqline.architectures.recurrent_stack import LEARNING_RATE, StackSettings
-from seqline.models.decoder import RecurrentDecoder
 from seqline.models.encoder import ReversingEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.readers import NeverReads
 from seqline.parts.bridges import LastBridge
 from seqline.parts.cells import Cell, LSTMCell
-from seqline.parts.feed_forward import TanhLayer
-from seqline.parts.heads import VocabularyHead
+from seqline.parts.embeddings import Embedding
 
 SIZES: dict[SizeName, dict[str, Any]] = {
     "tiny": {"embed_size": 96, "hidden_size": 96, "num_layers": 1, "dropout": 0.1},
@@ -41,19 +40,14 @@ class SutskeverSettings(StackSettings):
         """Return one layer's cell."""
         return LSTMCell(input_size, self.hidden_size)
 
+    def reversing(self, embedding: Embedding) -> ReversingEncoder:
+        """Return the layers as an encoder that reads the words backwards."""
+        return ReversingEncoder(embedding, self.stack(self.embed_size))
+
 
 def build(settings: SutskeverSettings, vocab: Vocabulary) -> EncoderDecoder:
     """Build the recipe."""
-    source, target = settings.embeddings(vocab)
-    decoder = RecurrentDecoder(
-        embedding=target,
-        bridge=LastBridge(),
-        reader=NeverReads(),
-        stack=settings.stack(settings.embed_size),
-        readout=TanhLayer(settings.hidden_size, settings.embed_size),
-        head=VocabularyHead(settings.embed_size, vocab.target_size, tied=target.weight),
-    )
-    return EncoderDecoder(ReversingEncoder(source, settings.stack(settings.embed_size)), decoder)
+    return assemble(settings, vocab, NeverReads(), lambda _: LastBridge(), settings.reversing)
 
 
 RECIPE = Recipe(

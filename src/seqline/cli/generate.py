@@ -42,7 +42,6 @@ def generate(
     text = read_text(prompt) if prompt == "-" else prompt
     if prompt == "-" and not generator.is_stream:
         text = text.removesuffix("\n")  # the end of the one line, and no part of it
-    text = text if generator.is_stream else text.removesuffix("\n")
     samples = generator.generate(
         text,
         max_tokens=max_tokens,

@@ -24,7 +24,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from seqline.data.loader import mix
-from seqline.decoding.hypothesis import AVERAGE, Hypothesis, Penalty
+from seqline.decoding.hypothesis import AVERAGE, Hypothesis
 from seqline.decoding.rules import Rule, allowed_log_probs
 from seqline.errors import UserError
 from seqline.state import Decoder, select
@@ -76,18 +76,16 @@ def sample(
     *,
     sampling: Sampling,
     row_ids: Sequence[int] | None = None,
-    penalty: Penalty = AVERAGE,
     eos_id: int | None = 3,
     rules: Sequence[Rule] = (),
 ) -> list[Hypothesis]:
     """Return one sampled continuation of each of N prompts; for several of one prompt give it several times.
 
     Args:
-        penalty: for the score; it changes no token.
         decoder, memory, prompts, max_lengths, sampling, row_ids, eos_id, rules: see `stream`.
 
     Returns:
-        One hypothesis a prompt, in their order; its ids and log-probability are those of the generated tokens alone.
+        One hypothesis a prompt, in their order; ids, log-probability and score (the average) are of the generated tokens alone.
 
     Raises:
         ValueError, FloatingPointError: see `stream`.
@@ -103,7 +101,7 @@ def sample(
             log_probabilities[row].append(log_probability)
     totals = map(math.fsum, log_probabilities)
     return [
-        Hypothesis(tuple(row), total, penalty.score(total, len(row)), row[-1] == eos_id)
+        Hypothesis(tuple(row), total, AVERAGE.score(total, len(row)), row[-1] == eos_id)
         for row, total in zip(ids, totals, strict=True)
     ]
 

@@ -21,10 +21,19 @@ from seqline.state import Encoded
 
 
 class ConvDecoderBlock(nn.Module):
-    """h = conv(x);  d = W_d h + b_d + g;  c = sqrt(S) W_c (sum over j of a_j (z_j + e_j));  y = ((h + c) s + x) s.
+    """h = conv(x);  d = W_d h + b_d + g;  c = W_c (sqrt(S) sum over j of a_j (z_j + e_j)) + b_c;  y = ((h + c) s + x) s.
 
     Symbols: a the softmax of d . z_j, g the target embedding, z and e the source's outputs and embeddings, S its length,
     s = sqrt(0.5).
+
+    Args:
+        embed_size: E, width of g [B T E], of d, and of z and e [B S E].
+        hidden_size: D, width of x, h and y [B T D].
+        kernel_size: k, the inputs a window holds; the state is the last k - 1 of them [B k-1 D].
+        dropout: share of the convolution's inputs set to zero in training.
+
+    Source: Gehring et al. 2017 (1705.03122), sections 3.2 to 3.4.
+    Differs: W_c and b_c are not in the paper; they are in the authors' code.
     """
 
     def __init__(self, embed_size: int, hidden_size: int, kernel_size: int, dropout: float) -> None:

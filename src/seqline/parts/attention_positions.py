@@ -117,14 +117,16 @@ def alibi_slopes(num_heads: int) -> list[float]:
 class RelativeBias(DistanceBias):
     """score(i, j) + b_h(bucket(j - i)), b learned; near distances have a bucket each, far ones share buckets.
 
-    Of the buckets of one direction, the first half are the distances 0, 1, 2, ...; the other half grow geometrically up to
-    `max_distance`, and the last takes all that is farther: longer at use than in training works.
+    Of the buckets of one direction, the first half are the distances 0, 1, 2, ...; the other half grow geometrically, so
+    that one bucket more would begin at `max_distance`, and the last takes all that is farther. Longer at use than in
+    training works.
 
     Args:
         num_heads: rows of b.
         is_causal: only keys at or before the query are asked for; else half of the buckets are for those behind it.
         num_buckets: columns of b.
-        max_distance: where the last bucket begins to take everything.
+        max_distance: what the growth of the buckets is aimed at; with 32 buckets and 128 the last one begins at 113 where only
+            the past is seen, at 91 where both sides are.
 
     Source: Raffel et al. 2020 (1910.10683), section 2.1.
     Differs: scores are still divided by sqrt(E); each layer has a table of its own, the paper's layers share one.

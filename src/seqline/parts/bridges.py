@@ -116,6 +116,7 @@ class FinalTanhBridge(_SummaryBridge):
     """s_0 = tanh(V c + b), c = h_S, the encoder's output at the last real position.
 
     Source: Cho et al. 2014 (1406.1078), appendix A.1.
+    Differs: the paper has c = tanh(V h_S) and h'_0 = tanh(V' c), two maps; here c is h_S itself and V' the only one, with a bias.
     """
 
     def summary(self, encoded: Encoded) -> Float[Tensor, "B D"]:
@@ -124,9 +125,14 @@ class FinalTanhBridge(_SummaryBridge):
 
 
 class BackwardTanhBridge(nn.Module):
-    """s_0 = tanh(W_s h_1), h_1 the backward encoder's state at the first word.
+    """s_0 = tanh(W_s h_1 + b_s), h_1 the backward encoder's state at the first word.
+
+    Args:
+        encoder_size: width of the encoder's backward state h_1 [B encoder_size].
+        hidden_size: D, width of the decoder's first state s_0 [B D].
 
     Source: Bahdanau et al. 2015 (1409.0473), section A.2.2.
+    Differs: b_s is not in the paper.
     """
 
     def __init__(self, encoder_size: int, hidden_size: int) -> None:

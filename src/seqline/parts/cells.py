@@ -131,6 +131,10 @@ class _ElmanCell(_HiddenCell):
 class SimpleCell(_ElmanCell):
     """h_t = tanh(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh).
 
+    Args:
+        input_size: I, width of x_t [B I].
+        hidden_size: D, width of h_t [B D], which is the state too.
+
     Source: Elman 1990, "Finding structure in time".
     Differs: tanh where the paper has the logistic function; two biases, as in torch.nn.RNN.
     """
@@ -143,7 +147,12 @@ class SimpleCell(_ElmanCell):
 
 
 class SimpleReluCell(_ElmanCell):
-    """h_t = max(0, W_ih x_t + b_ih + W_hh h_{t-1} + b_hh): `SimpleCell` with a rectifier."""
+    """h_t = max(0, W_ih x_t + b_ih + W_hh h_{t-1} + b_hh): `SimpleCell` with a rectifier.
+
+    Args:
+        input_size: I, width of x_t [B I].
+        hidden_size: D, width of h_t [B D], which is the state too.
+    """
 
     def activation(self, total: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
         return torch.relu(total)
@@ -157,6 +166,10 @@ class SimpleIdentityCell(_ElmanCell):
 
     Of width 1 it is h_t = u x_t + w h_{t-1} + b: what stood in the state 50 steps ago counts w^50 times, and so does its
     gradient. That is the whole argument for gates. torch has no kernel for it, so the loop runs.
+
+    Args:
+        input_size: I, width of x_t [B I].
+        hidden_size: D, width of h_t [B D], which is the state too.
     """
 
     is_fusable = False
@@ -172,6 +185,11 @@ class GRUCell(_HiddenCell):
     """r, z = sigma(W x + U h);  n = tanh(W_n x + r * (U_n h));  h_t = (1 - z) * n + z * h_{t-1}.
 
     Symbols: r reset, z update, n candidate.
+
+    Args:
+        input_size: I, width of x_t [B I].
+        hidden_size: D, width of h_t [B D], which is the state too.
+
     Source: Cho et al. 2014 (1406.1078), section 2.3.
     Differs: the reset gate acts after the matrix product, as in torch.nn.GRU; the paper applies it before.
     """
@@ -211,7 +229,12 @@ class _PairCell(_WeightedCell):
 class LSTMCell(_PairCell):
     """i, f, o = sigma(W x + U h);  g = tanh(W_g x + U_g h);  c_t = f * c_{t-1} + i * g;  h_t = o * tanh(c_t).
 
-    Symbols: i input gate, f forget gate, g candidate, o output gate, c cell state. The state is the pair (h, c).
+    Symbols: i input gate, f forget gate, g candidate, o output gate, c cell state.
+
+    Args:
+        input_size: I, width of x_t [B I].
+        hidden_size: D, width of h_t and c_t [B D]; the state is the pair (h_t, c_t).
+
     Source: Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000, whose bias starts at 1.
     """
 
@@ -264,6 +287,11 @@ class PeepholeLSTMCell(_PairCell):
     o = sigma(W_o x + U_o h + p_o * c_t);  h_t = o * tanh(c_t).
 
     Symbols: p_i, p_f, p_o the peepholes, one weight a cell each (rows of `peepholes`); all else as in `LSTMCell`.
+
+    Args:
+        input_size: I, width of x_t [B I].
+        hidden_size: D, width of h_t and c_t [B D]; the state is the pair (h_t, c_t).
+
     Source: Gers & Schmidhuber 2000, "Recurrent nets that time and count"; Gers et al. 2002.
     Differs: the gates see h_{t-1} too, where the papers' cells may see the cell state alone. torch has no kernel for it.
     """

@@ -61,9 +61,15 @@ class GatedConvolution(Convolution):
 
 
 class DepthwiseConvolution(Convolution):
-    """y_t = silu(sum over i of w_i * x_{t+i} + c): each channel by itself, as before the state of Mamba.
+    """y_t = silu(sum over i of w_i * x_{t+i} + c): each channel by itself.
 
-    Source: Gu & Dao 2023 (2312.00752), section 3.4; Sun et al. 2024 (2407.04620), section 2.6 (the Mamba backbone).
+    Args:
+        width: D, of inputs [B T D] and outputs [B T-k+1 D].
+        kernel_size: k, the inputs a window holds.
+
+    Source: Gu & Dao 2023 (2312.00752, Mamba), section 3.4, whose block has a convolution and SiLU before its state.
+    Differs: Sun et al. 2024 (2407.04620) take such convolutions over from Mamba for their second backbone; the form of their own
+        (the activation, and where it stands) may be another.
     """
 
     def __init__(self, width: int, kernel_size: int) -> None:
@@ -83,6 +89,9 @@ class CausalConvolution(nn.Module):
     """A convolution of each position and the k - 1 real ones before it: a SequenceLayer.
 
     The state is the last k - 1 real inputs of each row [B k-1 D], zeros where the row has read fewer.
+
+    Args:
+        convolution: of windows of k inputs that lie inside what it is given.
     """
 
     def __init__(self, convolution: Convolution) -> None:
@@ -117,7 +126,15 @@ def _take(x: Float[Tensor, "B T D"], places: Int[Tensor, "B N"]) -> Float[Tensor
 
 
 class CausalConvolutionBlock(nn.Module):
-    """y = (x + conv(x)) * sqrt(0.5), conv a `CausalConvolution`: a SequenceLayer with its state."""
+    """y = (x + conv(x)) * sqrt(0.5), conv a `CausalConvolution` with a gate: a SequenceLayer with its state [B k-1 D].
+
+    Args:
+        width: D, of inputs and outputs [B T D].
+        kernel_size: k, the inputs a window holds.
+        dropout: share of the convolution's inputs set to zero in training.
+
+    Source: Gehring et al. 2017 (1705.03122), sections 3.2 and 3.5.
+    """
 
     def __init__(self, width: int, kernel_size: int, dropout: float) -> None:
         super().__init__()

@@ -60,7 +60,15 @@ class GatedFeedForward(nn.Module):
 
 
 class TanhLayer(nn.Module):
-    """z -> tanh(W z): the attentional vector of Luong et al. 2015 (1508.04025), equation 5, bias included."""
+    """z -> tanh(W z + b): the attentional vector.
+
+    Args:
+        input_size: I, width of z [... I].
+        output_size: O, width of the result [... O].
+
+    Source: Luong et al. 2015 (1508.04025), equation 5.
+    Differs: b is not in the paper.
+    """
 
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__()
@@ -72,7 +80,15 @@ class TanhLayer(nn.Module):
 
 
 class Maxout(nn.Module):
-    """t_j = max(u_{2j-1}, u_{2j}) with u = W z: the output layer of Bahdanau et al. 2015, section A.2.2."""
+    """t_j = max(u_{2j-1}, u_{2j}) with u = W z + b.
+
+    Args:
+        input_size: I, width of z [... I].
+        output_size: O, width of t [... O]; u is twice as wide.
+
+    Source: Bahdanau et al. 2015 (1409.0473), section A.2.2, the output layer.
+    Differs: b is not in the paper.
+    """
 
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__()

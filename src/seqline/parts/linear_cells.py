@@ -61,6 +61,11 @@ class SSRUCell(_LinearCell):
     """f_t = sigma(W_f x_t + b_f);  c_t = f_t * c_{t-1} + (1 - f_t) * (W x_t);  h_t = max(0, c_t).
 
     Symbols: f forget gate (`gate`), W `candidate`, c the state.
+
+    Args:
+        input_size: I, width of x_t [B I].
+        hidden_size: D, width of h_t and of the state c_t [B D].
+
     Source: Kim et al. 2019, "From research to production and back: ludicrously fast neural machine translation" (WNGT), where it
         stands in the place of a Transformer decoder's self-attention.
     """
@@ -84,6 +89,11 @@ class MinGRUCell(_LinearCell):
     """z_t = sigma(W_z x_t + b_z);  h_t = (1 - z_t) * h_{t-1} + z_t * (W_h x_t + b_h).
 
     Symbols: z update gate (`gate`), W_h `candidate`; the state is h.
+
+    Args:
+        input_size: I, width of x_t [B I].
+        hidden_size: D, width of h_t [B D], which is the state too.
+
     Source: Feng et al. 2024 (2410.01201), section 3.1.
     Differs: the paper's code computes in logarithms, for which its appendix passes the candidate through a positive g; here
         the scan needs no logarithms, so the candidate stays linear, as in the section's equations.

@@ -78,6 +78,10 @@ class Sinusoid(PositionScheme):
 class LearnedPositions(PositionScheme):
     """x + P[p], P a table of `max_length` rows; a real token beyond it is refused, never wrapped or clamped.
 
+    Args:
+        max_length: rows of P.
+        width: D, columns of P, the width of x [B T D].
+
     Source: Gehring et al. 2017 (1705.03122), section 3.1; P starts from N(0, 0.1^2), section 3.5.
     """
 
@@ -88,7 +92,11 @@ class LearnedPositions(PositionScheme):
     def forward(
         self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "B T"], is_real: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "B T D"]:
-        """Add P[p]; a real token beyond the table is a UserError."""
+        """Add P[p].
+
+        Raises:
+            UserError: a real token stands beyond the table.
+        """
         max_length = len(self.table)
         longest = int((positions + 1).masked_fill(~is_real, 0).max()) if positions.numel() else 0
         if longest > max_length:

@@ -54,6 +54,10 @@ class PostNorm(Residual):
 class PreNorm(Residual):
     """x + dropout(f(norm(x))): the straight path is never normalized, so a norm must stand behind the last block.
 
+    Args:
+        norm: what the sub-layer f reads x [B T D] through.
+        dropout: share of f's outputs set to zero in training.
+
     Source: Xiong et al. 2020 (2002.04745), section 3.
     """
 
@@ -70,6 +74,9 @@ class LayerDrop(nn.Module):
     """In training, each layer is left out with probability p, for the whole batch; in use all are there, unscaled.
 
     Chance comes from torch's global generator, so a checkpoint that restores it restores this too.
+
+    Args:
+        p: probability that a layer is left out, 0 = never.
 
     Source: Fan et al. 2020 (1909.11556), section 3.
     """

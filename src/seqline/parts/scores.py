@@ -37,7 +37,14 @@ class DotScore(Score):
 
 
 class GeneralScore(Score):
-    """score = q . (W_a k)."""
+    """score = q . (W_a k).
+
+    Args:
+        query_size: Q, width of the queries [B T Q] and of the prepared keys W_a k [B S Q].
+        key_size: D, width of the keys [B S D].
+
+    Source: Luong et al. 2015 (1508.04025), section 3.1.
+    """
 
     def __init__(self, query_size: int, key_size: int) -> None:
         super().__init__()
@@ -54,6 +61,13 @@ class AdditiveScore(Score):
     """score = v_a . tanh(W_a q + U_a k).
 
     Luong's concat, v_a . tanh(W_a [q; k]), is the same function: W_a and U_a here are the two halves of its matrix.
+
+    Args:
+        query_size: Q, width of the queries [B T Q].
+        key_size: D, width of the keys [B S D].
+        attention_size: A, width of v_a and of the prepared keys U_a k [B S A].
+
+    Source: Bahdanau et al. 2015 (1409.0473), section A.1.2.
     """
 
     def __init__(self, query_size: int, key_size: int, attention_size: int) -> None:

@@ -48,7 +48,12 @@ class Window(nn.Module, ABC):
 
 
 class Everywhere(Window):
-    """Every real position: global attention."""
+    """Every real position: global attention; it takes no arguments and carries no state.
+
+    For queries [B T Q] and is_real [B S] it allows is_real as [B 1 S], the same for every query.
+
+    Source: Luong et al. 2015 (1508.04025), section 3.1 (global attention).
+    """
 
     def forward(
         self,
