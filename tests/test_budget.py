@@ -62,6 +62,9 @@ class Examples(Prepared):
     def num_batches(self, batch_tokens: int) -> int:
         return len(plan_epoch(*self.lengths, batch_tokens, 0, 0))
 
+    def widest(self, batch_tokens: int) -> list[int]:
+        raise NotImplementedError
+
     def tally(self, batch_tokens: int) -> str:
         raise NotImplementedError
 

@@ -26,7 +26,7 @@ from seqline.errors import UserError
 from seqline.evaluation.likelihood import Nats, carried_nats, line_nats, window_nats
 from seqline.language_report import LanguageReport, evaluate
 from seqline.models.language_model import LanguageModel
-from seqline.run import Trained
+from seqline.run import Trained, train
 from seqline.run_folder import Run, load_run
 
 from .small_models import random_weights
@@ -270,7 +270,7 @@ def test_lines_left_out_are_counted(data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "more", "message"),
     [
-        ("a", (), "too short to hold out a validation text: 1 characters"),
+        ("a", (), "no text in it"),
         ("\n" * 2000, (), "no text in it"),
         ("\n \n", ("data.unit=lines",), "no line with text in it"),
         ("a\n" * 30, ("data.unit=lines",), "too few pairs to hold out"),
@@ -288,7 +288,7 @@ def test_bad_texts_are_refused_and_create_nothing(
 
 
 def test_a_state_that_grows_is_not_carried(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"data\.carry_state: transformer has no state of one size"):
+    with pytest.raises(UserError, match=r"data\.carry_state: transformer is trained in windows that each begin from nothing"):
         quick("lm", data, tmp_path / "run", "transformer", "data.carry_state=true")
     assert not (tmp_path / "run").exists()
 
@@ -322,3 +322,22 @@ def test_resuming_with_other_text_is_refused(data: Path, tmp_path: Path) -> None
     other = write_texts(tmp_path / "other", num_train=31)
     with pytest.raises(UserError, match="is not the corpus this run began with"):
         quick("lm", other, run.folder, "gru", "training.max_steps=3", resume=True)
+
+
+def test_what_no_table_of_positions_reaches_is_refused_before_a_run_is_made(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("a line of letters\n" * 80)
+    config = load_config(None, ["data.task=lm", f"data.train={text}", "model.architecture=conv", "data.context=40",
+                                "model.embed_size=8", "model.hidden_size=8", "model.num_layers=1",
+                                "model.max_length=16", "training.max_steps=2"])  # fmt: skip
+    with pytest.raises(UserError, match=r"model\.max_length: .*pieces .* of .*text\.txt"):
+        train(config, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_window_longer_than_the_text_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("a line of letters\n" * 80)
+    config = load_config(None, ["data.task=lm", f"data.train={text}", "model.architecture=gru", "data.context=5000"])
+    with pytest.raises(UserError, match=r"data\.context: a window of 5,000 pieces, but the text has"):
+        train(config, tmp_path / "run")

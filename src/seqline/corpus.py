@@ -25,6 +25,10 @@ class Prepared(ABC):
         """Count the batches of an epoch."""
 
     @abstractmethod
+    def widest(self, batch_tokens: int) -> list[int]:
+        """Return the rows that need the most positions, of those that the batch budget leaves in."""
+
+    @abstractmethod
     def tally(self, batch_tokens: int) -> str:
         """Say what is trained on and what a batch budget leaves out."""
 

@@ -97,6 +97,10 @@ class Generator:
             raise UserError(what, where="prompt", fix="give the beginning of one line")
         return [BOS, *self.tokenizer.encode(prompt)]
 
+    def num_unknown(self, prompt: str) -> int:
+        """Count the pieces of a prompt that the vocabulary does not have."""
+        return self.encode(prompt).count(UNK)
+
     def decode(self, ids: Sequence[int], prompt: str = "") -> str:
         """Turn generated ids into the text that follows a prompt; between two words stands a space."""
         text = decode_stream(self.tokenizer, ids) if self.is_stream else self.tokenizer.decode(ids)

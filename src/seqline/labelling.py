@@ -14,7 +14,7 @@ from seqline.corpus import Corpus, Prepared
 from seqline.data.batch import Classed, LabelledBatch, Tagged, collate_classed, collate_tagged
 from seqline.data.labelled import check_classes, check_tagging, split_tokens
 from seqline.data.labels import Labels
-from seqline.data.loader import plan_epoch, plan_in_order, too_long
+from seqline.data.loader import longest_row, plan_epoch, plan_in_order, too_long
 from seqline.data.text import PairSet, Tally, hold_out, read_data, require_pairs
 from seqline.data.tokenizer import EOS, train_tokenizer
 from seqline.errors import UserError
@@ -82,6 +82,10 @@ class PreparedLabels(Prepared):
     def num_batches(self, batch_tokens: int) -> int:
         """Count the batches of the first epoch."""
         return len(plan_epoch(self.lengths, self.lengths, batch_tokens, 0, 0))
+
+    def widest(self, batch_tokens: int) -> list[int]:
+        """Return the longest one."""
+        return [longest_row(self.lengths, self.lengths, self.lengths, batch_tokens)]
 
     def tally(self, batch_tokens: int) -> str:
         """Say how many examples are kept and why others are not."""

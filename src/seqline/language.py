@@ -15,7 +15,7 @@ from seqline.architectures import ARCHITECTURES
 from seqline.config import Config
 from seqline.corpus import Corpus, Prepared
 from seqline.data.batch import TextBatch, as_stream, collate_lines, collate_spans
-from seqline.data.loader import plan_epoch, plan_in_order, too_long
+from seqline.data.loader import longest_row, plan_epoch, plan_in_order, too_long
 from seqline.data.plain import Text, TextData, encode_stream, hold_out_end, lines_of, read_plain_data, stream_lines
 from seqline.data.stream import Windows, consecutive
 from seqline.data.text import PairSet, Tally, hold_out
@@ -38,11 +38,11 @@ class StreamCorpus(Corpus):
     """One long text to train on and one to validate with."""
 
     def __init__(self, data: TextData) -> None:
+        for text in data:
+            if text is not None and len(text.text.strip()) < 2:
+                raise UserError("no text in it", where=text.name, fix="give a text of some lines")
         train, valid = data if data.valid is not None else hold_out_end(data.train)
         assert valid is not None
-        for text in (train, valid):
-            if len(text.text.strip()) < 2:
-                raise UserError("no text in it", where=text.name, fix="give a text of some lines")
         held = f"held out the last {len(valid.text):,} characters for validation (--valid gives your own)"
         self.notes = () if data.valid is not None else (held,)
         self.train, self.valid = train, valid
@@ -51,8 +51,13 @@ class StreamCorpus(Corpus):
 
     def fill(self, config: Config) -> Config:
         """Fix the length of a window, how many there are in a batch, and whether the state is carried."""
-        chosen = {"data.unit": "stream", "data.context": context_of(config), "data.carry_state": is_carried(config)}
-        batch_tokens = config.training.batch_tokens or ROWS * context_of(config)
+        length = len(self.train.text)
+        if config.data.context is not None and config.data.context > length:
+            what = f"a window of {config.data.context:,} pieces, but the text has {length:,} characters"
+            raise UserError(what, where="data.context", fix=f"give at most {length}")
+        context = min(context_of(config), length)
+        chosen = {"data.unit": "stream", "data.context": context, "data.carry_state": is_carried(config)}
+        batch_tokens = config.training.batch_tokens or ROWS * context
         return config.replace(**chosen, **{"training.batch_tokens": batch_tokens})
 
     def train_tokenizers(self, config: Config) -> Tokenizers:
@@ -85,6 +90,10 @@ class PreparedStream(Prepared):
     def num_batches(self, batch_tokens: int) -> int:
         """Count the batches of the first epoch."""
         return len(self._plan(0, batch_tokens))
+
+    def widest(self, batch_tokens: int) -> list[int]:
+        """Return a whole window; the first of an epoch may be shorter."""
+        return [min(1, self.windows.count(0) - 1)]
 
     def tally(self, batch_tokens: int) -> str:
         """Say how long the stream is and how it is cut."""
@@ -174,6 +183,10 @@ class PreparedLines(Prepared):
     def num_batches(self, batch_tokens: int) -> int:
         """Count the batches of the first epoch."""
         return len(plan_epoch(self.lengths, self.lengths, batch_tokens, 0, 0))
+
+    def widest(self, batch_tokens: int) -> list[int]:
+        """Return the longest one."""
+        return [longest_row(self.lengths, self.lengths, self.lengths, batch_tokens)]
 
     def tally(self, batch_tokens: int) -> str:
         """Say how many lines are kept and why others are not."""

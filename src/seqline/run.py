@@ -14,7 +14,7 @@ from torch.nn import Module
 from seqline import files, labelling, language, translation
 from seqline.budget import Speed, choose_size, measure_step, measure_validation, with_batches, with_model, with_steps
 from seqline.config import Config, TrainingConfig
-from seqline.corpus import Corpus
+from seqline.corpus import Corpus, Prepared
 from seqline.errors import Stopped, UserError
 from seqline.run_folder import (
     CHECKPOINTS,
@@ -31,6 +31,7 @@ from seqline.run_folder import (
 from seqline.tasks import TASKS
 from seqline.training.callbacks import MetricsLog
 from seqline.training.checkpoint import has_checkpoints
+from seqline.training.loss import evaluating
 from seqline.training.reports import Callback
 from seqline.training.task import TrainerSettings, TrainingResult, TrainingTask
 from seqline.training.trainer import train as run_trainer
@@ -161,6 +162,7 @@ def _started(config: Config, folder: Path, say: Say, check: Callable[[], None]) 
 
     speed = Speed(lambda tokens: measure_step(model, trial(tokens)), lambda: measure_validation(model, trial()))
     resolved = with_steps(resolved, config, size, prepared, speed)
+    _try_widest(model, prepared, resolved)
     say(prepared.tally(resolved.training.batch_tokens or 1))
     resolved = resolved.replace(
         **{"data.train": "", "data.valid": "", "data.fingerprint": corpus.fingerprint},
@@ -171,6 +173,18 @@ def _started(config: Config, folder: Path, say: Say, check: Callable[[], None]) 
     check()
     start_run(folder, resolved, tokenizers)
     return _Session(resolved, tokenizers, model, task, corpus.fingerprint)
+
+
+def _try_widest(model: Module, prepared: Prepared, config: Config) -> None:
+    """Let the model read its longest examples once: what no table of positions reaches is refused before a run is made."""
+    task = prepared.training_task(config)
+    with evaluating(model):
+        for row in prepared.widest(config.training.batch_tokens or 1):
+            try:
+                task.compute_loss(model, task.make_batch([row]))
+            except UserError as error:
+                what = f"{error.what} ({task.describe_rows([row])})"
+                raise UserError(what, where=error.where, fix=error.fix) from error
 
 
 def _resumed(config: Config, folder: Path, say: Say) -> _Session:

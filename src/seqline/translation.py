@@ -11,7 +11,7 @@ from torch.nn import Module
 from seqline import corpus
 from seqline.config import Config
 from seqline.data.batch import Batch, collate
-from seqline.data.loader import plan_epoch, plan_in_order, too_long
+from seqline.data.loader import longest_row, plan_epoch, plan_in_order, too_long
 from seqline.data.text import PairSet, Tally
 from seqline.evaluation.text_metrics import bleu, chrf
 from seqline.prepare import Pairs, encode_pairs, lengths_of, read_corpus, train_tokenizers
@@ -58,6 +58,10 @@ class PreparedPairs(corpus.Prepared):
     def num_batches(self, batch_tokens: int) -> int:
         """Count the batches of the first epoch."""
         return len(plan_epoch(*self.lengths, batch_tokens, 0, 0))
+
+    def widest(self, batch_tokens: int) -> list[int]:
+        """Return the pair with the longest source, and that with the longest target."""
+        return [longest_row(lengths, *self.lengths, batch_tokens) for lengths in self.lengths]
 
     def tally(self, batch_tokens: int) -> str:
         """Say how many pairs are kept and why others are not."""

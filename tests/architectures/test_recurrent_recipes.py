@@ -232,7 +232,7 @@ def test_a_recipe_makes_the_models_that_it_fits() -> None:
         assert made[name] == [False, False, True]
     for name in ("encoder-decoder", "contextual", "sutskever", "cho"):
         assert made[name] == [True, False, False]
-    assert made["ssru"] == [True, True, False]
+    assert made["ssru"] == [True, True, True]
 
 
 def make_reversing() -> Any:

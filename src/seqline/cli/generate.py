@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seqline.cli.options import Device, Json, Threads, prepare_torch, print_json, write_lines
+from seqline.cli.options import Device, Json, Threads, prepare_torch, print_json, say, write_lines
 
 BETWEEN = "-----"
 
@@ -20,7 +20,7 @@ def generate(
             help="Text to go on from; - is standard input, as it comes (a model of lines: without the last line end)."
         ),
     ] = "",
-    max_tokens: Annotated[int, typer.Option(min=1, help="The most pieces to generate.")] = 200,
+    max_tokens: Annotated[int, typer.Option(min=1, max=1_000_000, help="The most pieces to generate.")] = 200,
     temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 bolder; 0 is greedy.")] = 1.0,
     top_k: Annotated[int | None, typer.Option(min=1, help="Draw from the K most probable pieces only.")] = None,
     top_p: Annotated[float, typer.Option(help="Draw from the most probable pieces with this share only.")] = 1.0,
@@ -42,6 +42,8 @@ def generate(
     text = read_text(prompt) if prompt == "-" else prompt
     if prompt == "-" and not generator.is_stream:
         text = text.removesuffix("\n")  # the end of the one line, and no part of it
+    if unknown := generator.num_unknown(text):
+        say(f"{unknown:,} pieces of the prompt are outside the vocabulary; the model reads <unk> in their place")
     samples = generator.generate(
         text,
         max_tokens=max_tokens,

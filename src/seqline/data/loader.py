@@ -94,6 +94,18 @@ def too_long(source_lengths: Sequence[int], target_lengths: Sequence[int], batch
     return np.flatnonzero(_sizes(source_lengths, target_lengths)[2] > batch_tokens).tolist()
 
 
+def longest_row(
+    lengths: Sequence[int], source_lengths: Sequence[int], target_lengths: Sequence[int], batch_tokens: int
+) -> int:
+    """Return the index of the largest of `lengths` among the examples that fit a batch budget.
+
+    Raises:
+        ValueError: none fits.
+    """
+    fitting = np.flatnonzero(_sizes(source_lengths, target_lengths)[2] <= batch_tokens)
+    return int(fitting[np.asarray(lengths)[fitting].argmax()])
+
+
 def mix(seed: int, epoch: int, stream: int, index: NDArray[np.int64]) -> Mixed:
     """Mix (seed, epoch, stream, index) into 64 bits that look random. The same on every machine, for ever.
 
