@@ -118,7 +118,7 @@ def plot(found: dict[int, dict[str, Cost]], names: list[str]) -> None:
     try:
         import matplotlib
     except ImportError as error:
-        raise SystemExit("--plot needs matplotlib: pip install matplotlib") from error
+        raise SystemExit("--plot needs matplotlib: pip install -e '.[bench]' -c constraints.txt") from error
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
@@ -133,7 +133,7 @@ def plot(found: dict[int, dict[str, Cost]], names: list[str]) -> None:
         axis.set_xlabel("tokens read before")
         axis.set_title(title)
         axis.grid(alpha=0.3)
-    left.legend()
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(names))
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(PICTURE, dpi=120, metadata={"Software": None})
     print(f"\n{PICTURE}")
