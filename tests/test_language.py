@@ -288,7 +288,9 @@ def test_bad_texts_are_refused_and_create_nothing(
 
 
 def test_a_state_that_grows_is_not_carried(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"data\.carry_state: transformer is trained in windows that each begin from nothing"):
+    with pytest.raises(
+        UserError, match=r"data\.carry_state: transformer is trained in windows that each begin from nothing"
+    ):
         quick("lm", data, tmp_path / "run", "transformer", "data.carry_state=true")
     assert not (tmp_path / "run").exists()
 
