@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -17,7 +18,7 @@ from seqline.sections import KeyFault
 WINDOW_SIZE, NUM_HEADS = 10, 4
 
 
-class AttentionSettings(Settings):
+class AttentionSettings(Settings, ABC):
     """What an attention decoder may choose beside its score.
 
     window: the source positions a query sees: everywhere, local-m (around the target position) or local-p (around a predicted
@@ -33,9 +34,9 @@ class AttentionSettings(Settings):
     attention_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
 
     @property
+    @abstractmethod
     def is_multi_head(self) -> bool:
         """Tell whether the score is that of several heads."""
-        raise NotImplementedError
 
     @model_validator(mode="after")
     def _check_attention(self) -> AttentionSettings:

@@ -18,14 +18,12 @@ from seqline.watch import show
 
 
 class Cell(nn.Module, ABC):
-    """One step of a recurrent layer, and a faster way along a whole sequence where `is_fusable`.
+    """One step of a recurrent layer, and a faster way along a whole sequence where there is one.
 
     Args:
         input_size: width of the input x_t.
         hidden_size: width of the output h_t.
     """
-
-    is_fusable = True
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -43,12 +41,15 @@ class Cell(nn.Module, ABC):
     def forward(self, x: Float[Tensor, "B I"], state: Any) -> tuple[Float[Tensor, "B D"], Any]:
         """Take one step: input x_t and the state before it to output h_t and the state after it."""
 
-    @abstractmethod
-    def fused(self, x: Float[Tensor, "B T I"], state: Any, is_real: Bool[Tensor, "B T"] | None) -> tuple[Tensor, Any]:
+    def fused(
+        self, x: Float[Tensor, "B T I"], state: Any, is_real: Bool[Tensor, "B T"] | None
+    ) -> tuple[Tensor, Any] | None:
         """Run a right-padded sequence without the loop; the state stops at each row's last real input.
 
-        Called only where `is_fusable`.
+        Returns:
+            Outputs [B T D] and the state, or None where there is no faster way than the loop.
         """
+        return None
 
 
 def state_after(
@@ -104,13 +105,13 @@ class _HiddenCell(_WeightedCell):
     def output_of(self, state: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
         return state
 
-    @abstractmethod
-    def kernel(self, x: Tensor, state: Tensor) -> Tensor:
-        """Return the outputs [B T D] of torch's kernel."""
+    def kernel(self, x: Tensor, state: Tensor) -> Tensor | None:
+        """Return the outputs [B T D] of torch's kernel, or None where torch has none."""
+        return None
 
-    def fused(self, x: Tensor, state: Tensor, is_real: Tensor | None) -> tuple[Tensor, Tensor]:
+    def fused(self, x: Tensor, state: Tensor, is_real: Tensor | None) -> tuple[Tensor, Tensor] | None:
         outputs = self.kernel(x, state)
-        return outputs, state_after(outputs, is_real, state)
+        return None if outputs is None else (outputs, state_after(outputs, is_real, state))
 
 
 class _ElmanCell(_HiddenCell):
@@ -172,13 +173,8 @@ class SimpleIdentityCell(_ElmanCell):
         hidden_size: D, width of h_t [B D], which is the state too.
     """
 
-    is_fusable = False
-
     def activation(self, total: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
         return total
-
-    def kernel(self, x: Tensor, state: Tensor) -> Tensor:
-        raise NotImplementedError("torch has no kernel for a simple cell without an activation")
 
 
 class GRUCell(_HiddenCell):
@@ -296,8 +292,6 @@ class PeepholeLSTMCell(_PairCell):
     Differs: the gates see h_{t-1} too, where the papers' cells may see the cell state alone. torch has no kernel for it.
     """
 
-    is_fusable = False
-
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__(input_size, hidden_size)
         self.peepholes = nn.Parameter(torch.empty(3, hidden_size).uniform_(-1, 1) * hidden_size**-0.5)
@@ -315,9 +309,6 @@ class PeepholeLSTMCell(_PairCell):
         h = output_gate * torch.tanh(c)
         show("lstm cell", x=x, input=input_gate, forget=forget_gate, candidate=candidate, output=output_gate, c=c, h=h)
         return h, (h, c)
-
-    def fused(self, x: Tensor, state: Any, is_real: Tensor | None) -> tuple[Tensor, Any]:
-        raise NotImplementedError("torch has no kernel for an LSTM with peepholes")
 
 
 CELLS: dict[str, type[Cell]] = {

@@ -90,9 +90,10 @@ class Recurrent(nn.Module):
     ) -> tuple[Float[Tensor, "B T D"], Any]:
         """Map inputs and the state before them to outputs and the state after them."""
         has_holes = mask is not None and not is_right_padded(mask)
-        if has_holes or is_watched() or not self.cell.is_fusable:
+        done = None if has_holes or is_watched() else self.cell.fused(x, state, mask)
+        if done is None:
             return unroll(self.cell, x, state, mask)
-        outputs, state = self.cell.fused(x, state, mask)
+        outputs, state = done
         # The kernel's order in memory is [T B D]; dropout draws in memory order, and must draw what the loop would.
         return outputs.contiguous(), state
 
