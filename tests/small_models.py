@@ -111,11 +111,6 @@ def right_padded(lengths: list[int], width: int) -> Tensor:
     return torch.arange(width) < torch.tensor(lengths)[:, None]
 
 
-def flatten(tree: Any) -> list[Tensor]:
-    """Return the tensors of a tree of tuples, first to last."""
-    return [tree] if isinstance(tree, Tensor) else [tensor for part in tree for tensor in flatten(part)]
-
-
 def gradients(parameters: Sequence[Tensor], *outputs: Tensor, may_be_unused: bool = False) -> list[Tensor]:
     """Return the gradients of a sum of all outputs in which each value has a weight of its own; of the unused, zeros."""
     generator = torch.Generator().manual_seed(3)

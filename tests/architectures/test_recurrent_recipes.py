@@ -16,8 +16,9 @@ from seqline.parts import bridges, cells, linear_cells
 from seqline.parts.cells import Cell, LSTMCell
 from seqline.parts.embeddings import Embedding
 from seqline.parts.recurrent import Recurrent, ResidualLayer, Stack, reverse_real
+from seqline.state import tensors_of
 
-from ..small_models import TOLERANCE, assert_equal, flatten, jacobian_support, random_weights, right_padded
+from ..small_models import TOLERANCE, assert_equal, jacobian_support, random_weights, right_padded
 
 VOCABULARY = Vocabulary(110, 90, is_shared=False)
 W, V = VOCABULARY.source_size, VOCABULARY.target_size
@@ -200,7 +201,7 @@ def test_features_are_those_of_the_row_alone(name: str, changes: dict[str, Any])
     for row, length in enumerate(LENGTHS):
         alone = features.encoder(ids[row : row + 1, :length], mask[row : row + 1, :length])
         assert_equal([encoded.outputs[row : row + 1, :length]], [alone.outputs])
-        assert_equal([t[row : row + 1] for t in flatten(encoded.final)], flatten(alone.final))
+        assert_equal([t[row : row + 1] for t in tensors_of(encoded.final)], tensors_of(alone.final))
 
 
 @every_feature_model
@@ -251,7 +252,7 @@ def test_the_words_are_read_backwards_and_the_end_mark_last() -> None:
         # Output j belongs to token j: word j was read at step S - 2 - j, the end mark at the last.
         expected = torch.cat([outputs[0, : length - 1].flip(0), outputs[0, length - 1 :]])
         assert_equal([encoded.outputs[row, :length]], [expected])
-        assert_equal([t[row : row + 1] for t in flatten(encoded.final)], flatten(final))
+        assert_equal([t[row : row + 1] for t in tensors_of(encoded.final)], tensors_of(final))
 
 
 def test_without_its_end_mark_a_reversed_source_is_the_plain_one_turned_round() -> None:

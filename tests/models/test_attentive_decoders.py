@@ -14,12 +14,12 @@ from seqline.models.embedding_encoder import EmbeddingEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.parts.embeddings import Embedding
 from seqline.parts.scaled_sinusoid import ScaledSinusoid
+from seqline.state import tensors_of
 
 from ..small_models import (
     SOURCE_SIZE,
     TARGET_SIZE,
     assert_equal,
-    flatten,
     gradients,
     make_batch,
     random_weights,
@@ -66,7 +66,7 @@ def test_the_fused_call_is_step_by_step(settings: dict[str, Any]) -> None:
     stepped, stepped_end = in_steps()
     real = batch.target_is_real
     assert_equal([stepped[real]], [whole[real]])
-    ends = [[x.double() for x in flatten(tree) if x is not None] for tree in (stepped_end, end)]
+    ends = [[x.double() for x in tensors_of(tree) if x is not None] for tree in (stepped_end, end)]
     assert_equal(ends[0], ends[1])
     assert_equal(gradients(parameters, stepped[real]), gradients(parameters, whole[real]))
 

@@ -110,7 +110,7 @@ def luong_score(hand: ByHand, name: str, score: str, h: Vector, key: Vector) -> 
 def attention_after(hand: ByHand, source: list[int], target: list[int], settings: dict[str, Any]) -> list[Vector]:
     keys, is_fed = encode(hand, source, "gru"), settings["input_feeding"]
     step, h, z, found = hand.gru(DECODER), keys[-1], np.zeros(EMBED_SIZE), []
-    name = "decoder.attention.score" if is_fed else "decoder.reader.attention.score"
+    name = "decoder.attention.score"
     for y in hand.embed("decoder.", target):
         h = step(join(y, z) if is_fed else y, h)
         context = attend([luong_score(hand, name, settings["score"], h, key) for key in keys], keys)

@@ -8,9 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqline.models.readers import NeverReads, Reader, ReadsAfterCell, ReadsSummary
-from seqline.parts.attention import Attention
-from seqline.parts.scores import DotScore
+from seqline.models.readers import NeverReads, Reader, ReadsSummary
 from seqline.parts.summaries import final_output, mean_output
 from seqline.state import Encoded, select
 
@@ -30,7 +28,6 @@ def make_readers() -> dict[str, Reader]:
         "never": NeverReads(),
         "final": ReadsSummary(WIDTH, final_output),
         "mean": ReadsSummary(WIDTH, mean_output),
-        "after the cell": ReadsAfterCell(Attention(DotScore()), WIDTH),
     }
 
 
@@ -61,16 +58,11 @@ def test_a_source_without_a_real_entry_is_finite(summary: Callable[[Encoded], Te
 def test_a_reader_widens_by_what_it_says(kind: str) -> None:
     reader, encoded = make_readers()[kind], make_encoded()
     memory = reader.prepare(encoded)
-    x, h = torch.randn(2, 3, 2, WIDTH, dtype=torch.float64).unbind()
-    before, after = reader.before(x, memory), reader.after(h, memory)
+    x = torch.randn(3, 2, WIDTH, dtype=torch.float64)
+    before = reader.before(x, memory)
     assert before.shape == (3, 2, WIDTH + reader.input_growth)
-    assert after.shape == (3, 2, WIDTH + reader.output_growth)
     assert torch.equal(before[..., :WIDTH], x)
-    assert torch.equal(after[..., :WIDTH], h)
-    assert (reader.input_growth > 0, reader.output_growth > 0) == {
-        "never": (False, False),
-        "after the cell": (False, True),
-    }.get(kind, (True, False))
+    assert (reader.input_growth > 0) == (kind != "never")
 
 
 def test_a_summary_is_the_same_at_every_step() -> None:
@@ -89,6 +81,4 @@ def test_a_row_reads_its_own_source(kind: str) -> None:
         one = torch.tensor([row])
         alone = select(encoded, one)._replace(final=None)
         trimmed = Encoded(alone.outputs[:, : LENGTHS[row]], alone.is_real[:, : LENGTHS[row]], None)
-        for side in ("before", "after"):
-            together: Tensor = getattr(reader, side)(h, memory)[one]
-            assert_equal([together], [getattr(reader, side)(h[one], reader.prepare(trimmed))])
+        assert_equal([reader.before(h, memory)[one]], [reader.before(h[one], reader.prepare(trimmed))])

@@ -14,8 +14,9 @@ from seqline.parts.cells import CELLS
 from seqline.parts.embeddings import Embedding
 from seqline.parts.linear_cells import LINEAR_CELLS
 from seqline.parts.recurrent import Bidirectional, Recurrent, reverse_real
+from seqline.state import tensors_of
 
-from ..small_models import assert_equal, flatten, gradients, random_weights, right_padded
+from ..small_models import assert_equal, gradients, random_weights, right_padded
 
 REFERENCES: dict[str, Any] = {
     "simple": nn.RNN,
@@ -68,7 +69,7 @@ def test_exchanged_directions_on_reversed_rows_exchange_the_halves(kind: str) ->
     mirrored, (mirrored_end, mirrored_start) = exchanged(reverse_real(x, mask), mask)
     mirrored = reverse_real(mirrored, mask).roll(HIDDEN_SIZE, dims=-1)
     assert_equal([mirrored[mask]], [outputs[mask]])
-    assert_equal(flatten((mirrored_start, mirrored_end)), flatten((end, start)))
+    assert_equal(tensors_of((mirrored_start, mirrored_end)), tensors_of((end, start)))
 
 
 @every_torch_cell
@@ -84,7 +85,7 @@ def test_both_ways_is_torchs_packed_layer(kind: str) -> None:
     outputs, final = layer(x, mask)
 
     states = [torch.stack(pair) for pair in (zip(*final, strict=True) if kind == "lstm" else [final])]
-    expected_states = flatten(ends if kind == "lstm" else (ends,))
+    expected_states = tensors_of(ends if kind == "lstm" else (ends,))
     assert_equal([outputs[mask], *states], [expected[mask], *expected_states])
     own = [weight for _, weight in layer.named_parameters()]
     theirs = [getattr(reference, names[n]) for n, _ in layer.named_parameters()]
@@ -113,4 +114,4 @@ def test_the_encoder_stacks_layers_as_torch_does(kind: str) -> None:
     assert torch.equal(encoded.is_real, mask)
     directions = [state for pair in encoded.final for state in pair]  # torch's order: layer by layer, forward first
     states = [torch.stack(s) for s in (zip(*directions, strict=True) if kind == "lstm" else [directions])]
-    assert_equal([encoded.outputs[mask], *states], [expected[mask], *flatten(ends if kind == "lstm" else (ends,))])
+    assert_equal([encoded.outputs[mask], *states], [expected[mask], *tensors_of(ends if kind == "lstm" else (ends,))])

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from seqline.parts.cells import CELLS, Cell
 from seqline.parts.linear_cells import LINEAR_CELLS
 from seqline.parts.recurrent import Recurrent, Stack, is_right_padded, unroll
+from seqline.state import tensors_of
 from seqline.watch import watch
 
-from ..small_models import assert_equal, flatten, gradients, random_weights, right_padded
+from ..small_models import assert_equal, gradients, random_weights, right_padded
 
 REFERENCES: dict[str, Any] = {
     "simple": nn.RNN,
@@ -70,11 +71,11 @@ def test_the_loop_is_torchs_layer(kind: str) -> None:
     expected, expected_final = reference(x, first)
 
     final, expected_final = (
-        flatten(final),
-        [s[0] for s in flatten(expected_final if kind == "lstm" else (expected_final,))],
+        tensors_of(final),
+        [s[0] for s in tensors_of(expected_final if kind == "lstm" else (expected_final,))],
     )
     assert_equal([outputs, *final], [expected, *expected_final])
-    inputs = [x, *flatten(state)]
+    inputs = [x, *tensors_of(state)]
     assert_equal(
         gradients([*cell.parameters(), *inputs], outputs, *final),
         gradients([*(getattr(reference, f"{n}_l0") for n in names), *inputs], expected, *expected_final),
@@ -102,7 +103,7 @@ def test_a_stack_is_torchs_layers(kind: str) -> None:
 
     parts = list(zip(*final, strict=True)) if kind == "lstm" else [final]
     states = [torch.stack(layers) for layers in parts]
-    expected_states = flatten(expected_final if kind == "lstm" else (expected_final,))
+    expected_states = tensors_of(expected_final if kind == "lstm" else (expected_final,))
     assert_equal([outputs[mask], *states], [expected[mask], *expected_states])
     own = [weight for _, weight in stack.named_parameters()]
     theirs = [getattr(reference, names[name]) for name, _ in stack.named_parameters()]
@@ -121,9 +122,9 @@ def test_the_fused_path_is_the_loop(kind: str, lengths: list[int] | None) -> Non
     outputs, final = cell.fused(x, state, mask)
     expected, expected_final = unroll(cell, x, state, mask)
     assert outputs.shape == expected.shape
-    final, expected_final = flatten(final), flatten(expected_final)
+    final, expected_final = tensors_of(final), tensors_of(expected_final)
     assert_equal([outputs[real], *final], [expected[real], *expected_final])
-    inputs = [*cell.parameters(), x, *flatten(state)]
+    inputs = [*cell.parameters(), x, *tensors_of(state)]
     found = gradients(inputs, outputs[real], *final)
     assert_equal(found, gradients(inputs, expected[real], *expected_final))
     assert (found[len(list(cell.parameters()))][~real] == 0).all()  # the padding has no gradient
@@ -133,7 +134,7 @@ def test_the_fused_path_is_the_loop(kind: str, lengths: list[int] | None) -> Non
 def test_a_row_without_input_keeps_its_state(kind: str) -> None:
     mask, state = right_padded([0, 3, 0, 7], LENGTH), make_state(kind)
     _, final = Recurrent(make_cell(kind))(make_input(mask), state, mask)
-    for before, after in zip(flatten(state), flatten(final), strict=True):
+    for before, after in zip(tensors_of(state), tensors_of(final), strict=True):
         assert torch.equal(after[[0, 2]], before[[0, 2]])
         assert (after[[1, 3]] != before[[1, 3]]).all()
 
@@ -164,14 +165,14 @@ def test_holes_in_the_mask_are_as_if_cut_out(kind: str) -> None:
     mask = torch.tensor([[0, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0], [0] * 6 + [1], [0] * 7]).bool()
     outputs, final = layer(x, state, mask)
     for row in range(BATCH):
-        before = [s[row : row + 1] for s in flatten(state)]
+        before = [s[row : row + 1] for s in tensors_of(state)]
         before = tuple(before) if kind.startswith("lstm") else before[0]
         if not mask[row].any():
-            assert_equal([s[row : row + 1] for s in flatten(final)], flatten(before))
+            assert_equal([s[row : row + 1] for s in tensors_of(final)], tensors_of(before))
             continue
         expected, end = layer(x[row : row + 1, mask[row]], before)
         assert_equal([outputs[row : row + 1, mask[row]]], [expected])
-        assert_equal([s[row : row + 1] for s in flatten(final)], flatten(end))
+        assert_equal([s[row : row + 1] for s in tensors_of(final)], tensors_of(end))
 
 
 @every_cell
@@ -185,10 +186,11 @@ def test_watching_changes_neither_values_nor_gradients(kind: str, lengths: list[
     with watch() as frames:
         watched, watched_final = layer(x, state, mask)
     assert len(frames) == LENGTH
-    assert_equal([watched[real], *flatten(watched_final)], [outputs[real], *flatten(final)])
-    inputs = [*layer.parameters(), x, *flatten(state)]
+    assert_equal([watched[real], *tensors_of(watched_final)], [outputs[real], *tensors_of(final)])
+    inputs = [*layer.parameters(), x, *tensors_of(state)]
     assert_equal(
-        gradients(inputs, watched[real], *flatten(watched_final)), gradients(inputs, outputs[real], *flatten(final))
+        gradients(inputs, watched[real], *tensors_of(watched_final)),
+        gradients(inputs, outputs[real], *tensors_of(final)),
     )
 
 
@@ -204,5 +206,5 @@ def test_a_cell_without_a_kernel_runs_the_loop(kind: str) -> None:
     outputs, final = layer(x, state)
     expected, expected_final = unroll(layer.cell, x, state, None)
     assert torch.equal(outputs, expected)
-    assert_equal(flatten(final), flatten(expected_final))
+    assert_equal(tensors_of(final), tensors_of(expected_final))
     assert layer.cell.fused(x, state, None) is None

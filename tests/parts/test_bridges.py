@@ -20,9 +20,9 @@ from seqline.parts.bridges import (
 )
 from seqline.parts.cells import GRUCell, LSTMCell
 from seqline.parts.recurrent import Recurrent, Stack
-from seqline.state import Encoded, select
+from seqline.state import Encoded, select, tensors_of
 
-from ..small_models import assert_equal, flatten, random_weights, right_padded
+from ..small_models import assert_equal, random_weights, right_padded
 
 LENGTHS, WIDTH, SOURCE_SIZE = [4, 1, 6], 5, 3
 LAYERS = {"lstm": [(WIDTH, WIDTH), (WIDTH, WIDTH)], "gru": [(WIDTH,), (WIDTH,)]}
@@ -62,7 +62,7 @@ def test_a_first_state_is_one_the_stack_can_go_on_from(name: str, kind: str) -> 
     stack, state = make_stack(kind).double(), make_bridges(kind)[name](make_encoded(kind))
     _, after = stack(torch.randn(3, 2, 2, dtype=torch.float64), state)
     expected = [(3, width) for layer in LAYERS[kind] for width in layer]
-    assert [tuple(t.shape) for t in flatten(state)] == expected == [tuple(t.shape) for t in flatten(after)]
+    assert [tuple(t.shape) for t in tensors_of(state)] == expected == [tuple(t.shape) for t in tensors_of(after)]
 
 
 @every_bridge
@@ -74,18 +74,18 @@ def test_a_row_is_bridged_alone(name: str, kind: str) -> None:
         one = torch.tensor([row])
         alone = select(encoded, one)
         alone = Encoded(alone.outputs[:, :length], alone.is_real[:, :length], alone.final)
-        assert_equal(flatten(select(together, one)), flatten(bridge(alone)))
+        assert_equal(tensors_of(select(together, one)), tensors_of(bridge(alone)))
 
 
 @pytest.mark.parametrize("name", ["zeros", "mean", "final"])
 def test_an_encoder_that_carries_nothing_is_enough(name: str) -> None:
     bridge, encoded = make_bridges("lstm")[name], make_encoded("lstm")
-    assert_equal(flatten(bridge(encoded._replace(final=None))), flatten(bridge(encoded)))
+    assert_equal(tensors_of(bridge(encoded._replace(final=None))), tensors_of(bridge(encoded)))
 
 
 @every_kind
 def test_zeros_are_zeros(kind: str) -> None:
-    assert all(t.count_nonzero() == 0 for t in flatten(make_bridges(kind)["zeros"](make_encoded(kind))))
+    assert all(t.count_nonzero() == 0 for t in tensors_of(make_bridges(kind)["zeros"](make_encoded(kind))))
 
 
 def test_the_last_states_pass_layer_by_layer() -> None:
@@ -99,12 +99,12 @@ def test_the_last_states_pass_layer_by_layer() -> None:
 def test_each_state_has_a_linear_map_of_its_own(kind: str) -> None:
     bridge: Any = make_bridges(kind)["linear"]
     encoded = make_encoded(kind)
-    maps, states = list(bridge.project), flatten(encoded.final)
+    maps, states = list(bridge.project), tensors_of(encoded.final)
     assert len(maps) == len(states)
     expected = [
         s.numpy() @ m.weight.detach().numpy().T + m.bias.detach().numpy() for m, s in zip(maps, states, strict=True)
     ]
-    assert_equal(flatten(bridge(encoded)), [torch.tensor(e) for e in expected])
+    assert_equal(tensors_of(bridge(encoded)), [torch.tensor(e) for e in expected])
 
 
 @every_kind
@@ -115,7 +115,7 @@ def test_a_linear_bridge_contains_the_last_one(kind: str) -> None:
             nn.init.eye_(project.weight)
             nn.init.zeros_(project.bias)
     encoded = make_encoded(kind)
-    assert_equal(flatten(bridge(encoded)), flatten(encoded.final))
+    assert_equal(tensors_of(bridge(encoded)), tensors_of(encoded.final))
 
 
 @pytest.mark.parametrize("name", ["mean", "final"])
@@ -123,7 +123,7 @@ def test_a_linear_bridge_contains_the_last_one(kind: str) -> None:
 def test_a_summary_by_hand(name: str, kind: str) -> None:
     bridge: Any = make_bridges(kind)[name]
     encoded = make_encoded(kind)
-    state = flatten(bridge(encoded))
+    state = tensors_of(bridge(encoded))
     for row, length in enumerate(LENGTHS):
         outputs = encoded.outputs[row, :length].numpy()
         summary = outputs.mean(0) if name == "mean" else outputs[-1]
@@ -140,7 +140,7 @@ def test_a_copied_model_keeps_its_own_bridge() -> None:
             self.bridge = ZeroBridge(self.stack.initial_state)
 
     copied = deepcopy(Model()).double()
-    assert flatten(copied.bridge(make_encoded("lstm")))[0].dtype == torch.float64
+    assert tensors_of(copied.bridge(make_encoded("lstm")))[0].dtype == torch.float64
     assert not [name for name, _ in copied.bridge.named_parameters()]
 
 

@@ -11,9 +11,10 @@ import torch
 from seqline.parts.cells import CELLS, LSTMCell, PeepholeLSTMCell, SimpleIdentityCell
 from seqline.parts.linear_cells import LINEAR_CELLS
 from seqline.parts.recurrent import Recurrent
+from seqline.state import tensors_of
 from seqline.watch import watch
 
-from ..small_models import assert_equal, flatten, gradients, random_weights
+from ..small_models import assert_equal, gradients, random_weights
 
 INPUT_SIZE, HIDDEN_SIZE, BATCH, LENGTH = 3, 5, 4, 6
 
@@ -53,7 +54,7 @@ def test_an_lstm_with_peepholes_at_zero_is_an_lstm() -> None:
         cell.peepholes.zero_()
     x = torch.randn(BATCH, LENGTH, INPUT_SIZE, dtype=torch.float64)
     (got, got_end), (expected, end) = (Recurrent(c)(x, c.initial_state(BATCH)) for c in (cell, plain))
-    assert_equal([got, *flatten(got_end)], [expected, *flatten(end)])
+    assert_equal([got, *tensors_of(got_end)], [expected, *tensors_of(end)])
 
 
 def test_ssru_by_hand() -> None:
@@ -132,7 +133,7 @@ def test_a_detached_state_carries_values_and_no_gradient(kind: str) -> None:
         y, state = layer(chunk, state)
         state = tuple(s.detach() for s in state) if isinstance(state, tuple) else state.detach()
         pieces.append(y)
-    assert_equal([torch.cat(pieces, 1), *flatten(state)], [whole, *flatten(end)])
+    assert_equal([torch.cat(pieces, 1), *tensors_of(state)], [whole, *tensors_of(end)])
     (gradient,) = gradients([x], pieces[1])
     assert (gradient[:, :4] == 0).all()
     assert (gradient[:, 4:8] != 0).any(-1).all()

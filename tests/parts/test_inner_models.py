@@ -17,9 +17,9 @@ from seqline.parts.inner_models import (
     scaled,
     summed,
 )
-from seqline.state import map_tensors
+from seqline.state import map_tensors, tensors_of
 
-from ..small_models import assert_equal, flatten, gradients, random_weights
+from ..small_models import assert_equal, gradients, random_weights
 
 ROWS, HEADS, LENGTH, HEAD_SIZE = 3, 2, 5, 4
 every_model = pytest.mark.parametrize("sizes", [(4, 4), (4, 16, 4), (4, 6, 5, 4)])
@@ -40,7 +40,7 @@ def weights_of_rows(inner: InnerModel, generator: torch.Generator) -> Weights:
 
 
 def by_autograd(inner: InnerModel, key: Tensor, value: Tensor, weights: Weights) -> list[Tensor]:
-    return list(torch.autograd.grad(inner.loss(key, value, weights).sum(), flatten(weights), create_graph=True))
+    return list(torch.autograd.grad(inner.loss(key, value, weights).sum(), tensors_of(weights), create_graph=True))
 
 
 @every_model
@@ -48,11 +48,11 @@ def test_the_gradient_by_hand_is_autograds(sizes: tuple[int, ...], rng: torch.Ge
     inner = random_weights(InnerModel(HEADS, sizes))
     key, value, _ = some_tokens(rng)
     weights = weights_of_rows(inner, rng)
-    by_hand = flatten(summed(inner.backpropagate(key, value, weights)))
+    by_hand = tensors_of(summed(inner.backpropagate(key, value, weights)))
     expected = by_autograd(inner, key, value, weights)
     assert_equal(by_hand, expected)
     # What training differentiates is this gradient, so its own derivatives must agree too.
-    leaves = [*flatten(weights), inner.norm_scale, inner.norm_shift]
+    leaves = [*tensors_of(weights), inner.norm_scale, inner.norm_shift]
     assert_equal(gradients(leaves, *by_hand), gradients(leaves, *expected))
 
 
@@ -76,7 +76,7 @@ def test_the_dual_form_is_learning_token_by_token(sizes: tuple[int, ...], rng: t
     for t in range(LENGTH):
         until = [type(step)(step.inputs[:, :, : t + 1], step.errors[:, :, : t + 1]) for step in steps]
         after = map_tensors(torch.sub, weights, summed(until))
-        assert_equal(flatten(learned(weights, until)), flatten(after))
+        assert_equal(tensors_of(learned(weights, until)), tensors_of(after))
         assert_equal([together[:, :, t : t + 1]], [inner.residual(query[:, :, t : t + 1], after)])
 
 

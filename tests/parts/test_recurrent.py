@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from seqline.parts.cells import GRUCell, LSTMCell, SimpleCell
 from seqline.parts.recurrent import BesideInput, Each, Recurrent, ResidualLayer, Stack, reverse_real, unroll
+from seqline.state import tensors_of
 
-from ..small_models import assert_equal, flatten, random_weights, right_padded
+from ..small_models import assert_equal, random_weights, right_padded
 
 
 class Output(NamedTuple):
@@ -74,8 +75,8 @@ def test_a_stack_is_its_layers_one_after_another() -> None:
         x, new = layer(x, before, mask)
         expected.append(new)
     assert torch.equal(outputs, x)
-    assert_equal(flatten(after), flatten(expected))
-    assert [[len(tensor) for tensor in flatten(layer)] for layer in after] == [[3, 3], [3], [3]]
+    assert_equal(tensors_of(after), tensors_of(expected))
+    assert [[len(tensor) for tensor in tensors_of(layer)] for layer in after] == [[3, 3], [3], [3]]
 
 
 def test_a_stack_reads_in_pieces_as_at_once() -> None:
@@ -83,7 +84,7 @@ def test_a_stack_reads_in_pieces_as_at_once() -> None:
     whole, end = stack(x, stack.initial_state(3), mask)
     first, state = stack(x[:, :4], stack.initial_state(3), mask[:, :4])
     second, state = stack(x[:, 4:], state, mask[:, 4:])
-    assert_equal([torch.cat([first, second], 1)[mask], *flatten(state)], [whole[mask], *flatten(end)])
+    assert_equal([torch.cat([first, second], 1)[mask], *tensors_of(state)], [whole[mask], *tensors_of(end)])
 
 
 def test_dropout_stands_between_layers_only() -> None:
@@ -108,7 +109,7 @@ def test_a_residual_layer_adds_its_input() -> None:
     outputs, state = layer(x, layer.initial_state(3), mask)
     change, expected = inner(x, inner.initial_state(3), mask)
     assert torch.equal(outputs, x + change)
-    assert_equal(flatten(state), flatten(expected))
+    assert_equal(tensors_of(state), tensors_of(expected))
 
 
 def test_dropout_acts_on_the_residual_branch_and_not_beside_it() -> None:
@@ -125,7 +126,7 @@ def test_a_residual_stack_reads_in_pieces_as_at_once() -> None:
     whole, end = stack(x, stack.initial_state(3), mask)
     first, state = stack(x[:, :2], stack.initial_state(3), mask[:, :2])
     second, state = stack(x[:, 2:], state, mask[:, 2:])
-    assert_equal([torch.cat([first, second], 1)[mask], *flatten(state)], [whole[mask], *flatten(end)])
+    assert_equal([torch.cat([first, second], 1)[mask], *tensors_of(state)], [whole[mask], *tensors_of(end)])
 
 
 def test_what_stands_beside_its_input_is_outputs_then_inputs() -> None:

@@ -18,10 +18,10 @@ from seqline.parts.self_attention import (
     MultiHeadAttention,
     SelfAttention,
 )
-from seqline.state import map_tensors, select
+from seqline.state import map_tensors, select, tensors_of
 from seqline.watch import watch
 
-from ..small_models import assert_equal, flatten, gradients, jacobian_support, random_weights, right_padded
+from ..small_models import assert_equal, gradients, jacobian_support, random_weights, right_padded
 
 WIDTH, NUM_HEADS, BATCH = 6, 2, 3
 
@@ -48,7 +48,7 @@ def lengths(cache: KVCache) -> list[int]:
 
 
 def addresses(cache: KVCache) -> list[int]:
-    return [tensor.data_ptr() for tensor in flatten(cache.blocks)]
+    return [tensor.data_ptr() for tensor in tensors_of(cache.blocks)]
 
 
 def test_an_output_depends_on_all_before_it_and_on_nothing_behind() -> None:
@@ -106,7 +106,7 @@ def test_a_step_leaves_the_old_cache_as_it_was() -> None:
         first, _ = layer(make_input(1), cache)
         layer(make_input(BLOCK_LENGTH), cache)
         assert lengths(cache) == lengths(before)
-        assert all(torch.equal(a, b) for a, b in zip(flatten(cache), flatten(before), strict=True))
+        assert all(torch.equal(a, b) for a, b in zip(tensors_of(cache), tensors_of(before), strict=True))
         assert torch.isfinite(first).all()
 
 
@@ -178,7 +178,7 @@ def test_the_fused_path_is_the_formula(scheme: str, num_key_heads: int, monkeypa
 
     def run() -> list[Tensor]:
         y, cache = causal(x, causal.initial_state(BATCH), real)
-        outputs = [y, full(x, real), *(tensor for tensor in flatten(cache) if tensor.is_floating_point())]
+        outputs = [y, full(x, real), *(tensor for tensor in tensors_of(cache) if tensor.is_floating_point())]
         return [*outputs, *gradients([x, *causal.parameters(), *full.parameters()], *outputs)]
 
     fused = run()

@@ -12,9 +12,10 @@ from torch import Tensor
 from seqline.parts.inner_models import InnerModel
 from seqline.parts.positions import positions_from
 from seqline.parts.ttt import TTT, TTTState, Turn, with_rotary, without_positions
+from seqline.state import tensors_of
 from seqline.watch import watch
 
-from ..small_models import assert_equal, flatten, gradients, jacobian_support, random_weights, right_padded
+from ..small_models import assert_equal, gradients, jacobian_support, random_weights, right_padded
 
 WIDTH, HEADS, HEAD_SIZE, ROWS, LENGTH = 12, 3, 4, 4, 11
 MODELS = {"linear": (4, 4), "mlp": (4, 16, 4)}
@@ -38,7 +39,7 @@ def some_input(generator: torch.Generator, length: int = LENGTH, rows: int = ROW
 
 
 def tensors(state: TTTState) -> list[Tensor]:
-    return [tensor.double() for tensor in flatten(state)]
+    return [tensor.double() for tensor in tensors_of(state)]
 
 
 @every_model

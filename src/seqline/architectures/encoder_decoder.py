@@ -98,7 +98,7 @@ def assemble(
         bridge=make_bridge(stack),
         reader=reader,
         stack=stack,
-        readout=TanhLayer(settings.hidden_size + reader.output_growth, settings.embed_size),
+        readout=TanhLayer(settings.hidden_size, settings.embed_size),
         head=VocabularyHead(settings.embed_size, vocab.target_size, tied=target.weight),
     )
     return EncoderDecoder(make_encoder(source), decoder)

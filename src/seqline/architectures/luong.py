@@ -29,9 +29,7 @@ from seqline.architectures.recipe import Choices, Recipe, Vocabulary
 from seqline.architectures.recurrent_stack import LEARNING_RATE, SIZES
 from seqline.architectures.source_encoders import SourceName, SourceSizes, make_source_encoder, source_size
 from seqline.models.attentive_decoder import AttendAfterDecoder, InputFeedingDecoder
-from seqline.models.decoder import RecurrentDecoder
 from seqline.models.encoder_decoder import EncoderDecoder
-from seqline.models.readers import ReadsAfterCell
 from seqline.parts.attention import SourceAttention
 from seqline.parts.feed_forward import TanhLayer
 from seqline.parts.heads import VocabularyHead
@@ -126,10 +124,8 @@ def build(settings: LuongSettings, vocab: Vocabulary) -> EncoderDecoder:
     head = VocabularyHead(settings.embed_size, vocab.target_size, tied=target.weight)
     if settings.input_feeding:
         decoder = InputFeedingDecoder(target, bridge, attention, stack, readout, head)
-    elif settings.window == "local-m":  # it counts target tokens, so there is a state beside the stack's
-        decoder = AttendAfterDecoder(target, bridge, attention, stack, readout, head)
     else:
-        decoder = RecurrentDecoder(target, bridge, ReadsAfterCell(attention, context_size), stack, readout, head)
+        decoder = AttendAfterDecoder(target, bridge, attention, stack, readout, head)
     encoder = make_source_encoder(
         settings.encoder,
         source,

@@ -1,6 +1,6 @@
-"""Recurrent decoders whose state holds more than their layers: what they read feeds back, or their attention remembers.
+"""Recurrent decoders that attend: before the cell, after it, and after it with what was read fed into the next step.
 
-The first two run a target step by step, for the cell needs what was read; the third runs its layers in one call.
+Where the cell needs what was read, a target runs step by step; attention after the cell alone runs its layers in one call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AttendingState(NamedTuple):
 
 
 class AttentiveDecoder(nn.Module, ABC):
-    """What the three have in common: the memory is the bridged first state and what the attention needs of the source.
+    """What they have in common: the memory is the bridged first state and what the attention needs of the source.
 
     Args:
         embedding: of target ids.
@@ -158,8 +158,6 @@ class AttendFirstDecoder(AttentiveDecoder):
 
 class AttendAfterDecoder(AttentiveDecoder):
     """h_n = f(h_{n-1}, y_{n-1});  C_n by attention from h_n;  logits = W g([h_n; C_n]).
-
-    As a `RecurrentDecoder` with `ReadsAfterCell`, for an attention that has a state: a window that counts target tokens.
 
     Source: Luong et al. 2015 (1508.04025), section 3, without input feeding.
     """

@@ -1,4 +1,4 @@
-"""The recurrent decoder whose reading does not feed back into the cell: a whole target runs in one call."""
+"""The recurrent decoder without attention: a whole target runs in one call."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class RecurrentMemory(NamedTuple):
 
 
 class RecurrentDecoder(nn.Module):
-    """h_n = f(h_{n-1}, reader.before(y_{n-1})); z_n = reader.after(h_n); logits = W g(z_n).
+    """h_n = f(h_{n-1}, reader.before(y_{n-1})); logits = W g(h_n).
 
     Args:
         embedding: of target ids.
         bridge: the encoded source to the stack's first state.
         reader: how the memory is read.
         stack: a SequenceLayer, such as a Stack.
-        readout: z_n to the head's input.
+        readout: h_n to the head's input.
         head: to logits.
     """
 
@@ -59,5 +59,5 @@ class RecurrentDecoder(nn.Module):
         """Read target ids and return the logits of the next ones."""
         x = self.reader.before(self.embedding.dropout(self.embedding(ids)), memory.read)
         h, state = self.stack(x, state, mask)
-        z = self.reader.after(self.embedding.dropout(h), memory.read)
-        return self.head(self.embedding.dropout(self.readout(z))), state
+        z = self.readout(self.embedding.dropout(h))
+        return self.head(self.embedding.dropout(z)), state
