@@ -408,6 +408,8 @@ def test_what_does_not_fit_is_refused() -> None:
         ({"top_k": 0}, "top_k: must be at least 1, got 0"),
         ({"top_p": 0.0}, "top_p: must be above 0 and at most 1, got 0.0"),
         ({"top_p": 1.01}, "top_p: must be above 0 and at most 1, got 1.01"),
+        ({"temperature": 0.0, "top_k": 5}, "top_k: has no meaning at temperature 0"),
+        ({"temperature": 0.0, "top_p": 0.9}, "top_p: has no meaning at temperature 0"),
         ({"top_p": float("nan")}, "top_p: must be above 0 and at most 1, got nan"),
     ],
     ids=lambda value: str(value)[:30],

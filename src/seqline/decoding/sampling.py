@@ -50,6 +50,10 @@ class Sampling:
             raise UserError(f"must be at least 1, got {self.top_k}", where="top_k")
         if not 0 < self.top_p <= 1:  # also refuses NaN
             raise UserError(f"must be above 0 and at most 1, got {self.top_p}", where="top_p")
+        for name, is_cut in (("top_k", self.top_k not in (None, 1)), ("top_p", self.top_p < 1)):
+            if self.temperature == 0 and is_cut:
+                what = "has no meaning at temperature 0, which takes the most probable token"
+                raise UserError(what, where=name, fix="leave it out, or set a temperature above 0")
 
     @property
     def is_greedy(self) -> bool:
