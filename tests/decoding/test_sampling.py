@@ -417,4 +417,4 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_bad_settings_are_the_users_mistake(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError) as caught:
         Sampling(**options)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
