@@ -188,6 +188,7 @@ class TrainingConfig(Section):
     validate_every: Count | None = None
     validate_sentences: Count = 200
     checkpoint_every: Count | None = None
+    snapshots: Annotated[int, Field(ge=0, le=1000)] = 0
     patience: Annotated[int, Field(ge=0, le=10**12)] = 10
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None

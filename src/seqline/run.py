@@ -29,10 +29,12 @@ from seqline.run_folder import (
     start_run,
 )
 from seqline.tasks import TASKS
+from seqline.training import snapshots
 from seqline.training.callbacks import MetricsLog
 from seqline.training.checkpoint import has_checkpoints
 from seqline.training.loss import evaluating
 from seqline.training.reports import Callback
+from seqline.training.snapshots import Snapshots
 from seqline.training.task import TrainerSettings, TrainingResult, TrainingTask
 from seqline.training.trainer import train as run_trainer
 from seqline.training.weights import weights_of
@@ -109,7 +111,11 @@ def train(
             _trainer_settings(session.config.training),
             checkpoints=folder / CHECKPOINTS,
             resume_from=folder / CHECKPOINTS if resume else None,
-            callbacks=[MetricsLog(folder / METRICS), *callbacks],
+            callbacks=[
+                MetricsLog(folder / METRICS),
+                Snapshots(folder / snapshots.FOLDER, session.model, session.config.training.snapshots),
+                *callbacks,
+            ],
             should_stop=should_stop,
         )
     except FloatingPointError as error:
