@@ -1,0 +1,142 @@
+"""What must hold in a trace before it may be written: axes agree with the tokens, numbers are finite, rows sum to 1."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from seqline.errors import UserError
+from seqline.visualize.arrays import ArraySpec, each_array
+from seqline.visualize.pack import UNIT_ERROR
+
+_FLOAT_SUM = 1e-5  # a sum of float32 weights may miss 1 by this much
+
+
+def check(document: dict[str, Any]) -> None:
+    """Refuse a document in memory that is no sound trace.
+
+    Raises:
+        UserError: names the block, what was expected and what came.
+    """
+    counts = token_counts(document)
+    bound: dict[str, dict[str, tuple[int, str]]] = {}
+    for path, spec, array in each_array(document):
+        if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
+            raise UserError("holds NaN or infinity, which JSON cannot say", where=path, fix="record finite numbers")
+        block = _block(path)
+        sizes = bound.setdefault(block, _preset(document, block, counts))
+        _check_axes(path, spec, array, sizes)
+    for index, block in enumerate(document.get("attention") or []):
+        _check_attention(block, f"attention[{index}]")
+    _check_steps(document, counts)
+
+
+def token_counts(document: dict[str, Any]) -> dict[str, int]:
+    """Return how many tokens each name of an axis stands for."""
+    source = document.get("source") or {}
+    target = document.get("target") or {}
+    num_source, num_target = len(source.get("tokens", ())), len(target.get("tokens", ()))
+    sequence = num_source + max(0, num_target - 1)
+    return {
+        "source": num_source,
+        "target.out": num_target,
+        "target.in": num_target,
+        "sequence": sequence,
+        "sequence.out": max(0, num_source - 1) + num_target,
+    }
+
+
+def _block(path: str) -> str:
+    """Name the block whose axes belong together: `attention[2]`, `forecast.windows[1]`, `encoder`."""
+    found = re.match(r"\w+(?:\.\w+)?\[\d+\]", path)
+    return found[0] if found else path.partition(".")[0]
+
+
+def _preset(document: dict[str, Any], block: str, counts: dict[str, int]) -> dict[str, tuple[int, str]]:
+    sizes = {"S": (counts["source"], "the tokens of source")}
+    if document.get("target") is not None:
+        sizes["T"] = (counts["target.out"], "the tokens of target")
+    name, _, index = block.partition("[")
+    if name in ("attention", "qkv"):
+        part = document[name][int(index[:-1])]
+        if name == "qkv":
+            same = [other for other in document.get("attention") or [] if other.get("kind") == part.get("kind")]
+            part = same[0] if same else {}
+        for letter, key in (("Q", "query"), ("M", "key")):
+            if part.get(key) in counts:
+                sizes[letter] = (counts[part[key]], f"the tokens of {part[key]}")
+    if name == "beam":
+        sizes["B"] = (len(document["beam"].get("nodes", ())), "the nodes of the beam")
+    if name == "forecast" and not index:
+        sizes["S"] = (len(document["forecast"]["hist_y"]), "hist_y")
+    return sizes
+
+
+def _check_axes(path: str, spec: ArraySpec, array: np.ndarray, sizes: dict[str, tuple[int, str]]) -> None:
+    letters = spec.axes.split()
+    if array.ndim != len(letters):
+        raise UserError(f"expected axes [{spec.axes}], got shape {list(array.shape)}", where=path)
+    for letter, size in zip(letters, array.shape, strict=True):
+        wanted, reason = sizes.setdefault(letter, (size, path))
+        if size != wanted:
+            what = f"expected {wanted} along {letter} ({reason}), got shape {list(array.shape)} for [{spec.axes}]"
+            raise UserError(what, where=path, fix="give one row or column a token")
+
+
+def _check_attention(block: dict[str, Any], where: str) -> None:
+    weights = block.get("weights")
+    is_reduced = block.get("reduced") is not None
+    if (weights is None) != is_reduced:
+        raise UserError("expected either weights or the reduced form", where=where)
+    if weights is None:
+        missing = [name for name in ("head_mean", "topk_idx", "topk_w", "kept") if block.get(name) is None]
+        if missing:
+            raise UserError(f"the reduced form lacks {missing[0]}", where=where)
+        return _check_reduced(block, where)
+    if weights.size and (weights.min() < -_FLOAT_SUM or weights.max() > 1 + _FLOAT_SUM):
+        raise UserError("expected weights in [0, 1]", where=f"{where}.weights")
+    off = float(np.abs(weights.sum(-1, dtype=np.float64) - 1).max()) if weights.size else 0.0
+    bound = float(block.get("row_sum_maxerr") or 0.0) + weights.shape[-1] * UNIT_ERROR + _FLOAT_SUM
+    if off > bound:
+        what = f"rows must sum to 1 within row_sum_maxerr, one is off by {off:.3g}"
+        raise UserError(what, where=f"{where}.weights", fix="give [layer, head, query, key] after the softmax")
+    return None
+
+
+def _check_reduced(block: dict[str, Any], where: str) -> None:
+    num_keys = block["head_mean"].shape[-1]
+    index = block["topk_idx"]
+    if index.size and (index.min() < 0 or index.max() >= num_keys):
+        raise UserError(f"expected indexes below {num_keys}", where=f"{where}.topk_idx")
+    heads = block["reduced"]["kept_heads"]
+    if len(heads) != len(block["kept"]):
+        raise UserError(f"expected {len(heads)} kept heads, got {len(block['kept'])}", where=f"{where}.kept")
+
+
+def _check_steps(document: dict[str, Any], counts: dict[str, int]) -> None:
+    steps = (document.get("decoder") or {}).get("steps")
+    if steps is not None and len(steps) != counts["target.out"]:
+        what = f"expected {counts['target.out']} steps (the tokens of target), got {len(steps)}"
+        raise UserError(what, where="decoder.steps")
+    for index, step in enumerate(document.get("schedule") or []):
+        if step.get("t") != index + 1:
+            raise UserError(f"expected t = {index + 1}, got {step.get('t')}", where=f"schedule[{index}]")
+    for where, value in _plain_numbers(document, ""):
+        if not math.isfinite(value):
+            raise UserError("holds NaN or infinity, which JSON cannot say", where=where, fix="record finite numbers")
+
+
+def _plain_numbers(node: Any, path: str) -> Iterator[tuple[str, float]]:
+    if isinstance(node, float):
+        yield path, node
+    elif isinstance(node, dict):
+        dot = "." if path else ""
+        for key, part in node.items():
+            yield from _plain_numbers(part, f"{path}{dot}{key}")
+    elif isinstance(node, list) and not (node and isinstance(node[0], str)):  # not the long lists of a schedule
+        for index, part in enumerate(node):
+            yield from _plain_numbers(part, f"{path}[{index}]")
