@@ -1,0 +1,352 @@
+"""A view into a file: the suffix says how. No browser, no model."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from seqline.errors import UserError, did_you_mean
+from seqline.files import PathLike, new_folder, write_bytes, write_json, write_text
+from seqline.visualize.engine import Engine, installed_engines, thread_engine
+from seqline.visualize.fonts import Font, load_fonts, missing_glyphs, missing_sentence
+from seqline.visualize.link import link, view_names
+from seqline.visualize.trace import Bundle, Trace
+
+SUFFIXES = ("svg", "png", "gif", "mp4", "csv", "json", "html")
+ALL = "all"
+_CHOICES = {
+    "theme": ("light", "dark", "print"),
+    "palette": ("viridis", "cividis", "greys"),
+    "lang": ("en", "zh"),
+    "level": ("piece", "word"),
+    "special": ("show", "grey", "hide"),
+}
+_OPTION_SUFFIXES = {
+    "fps": ("gif", "mp4"),
+    "scale": ("png", "gif", "mp4"),
+    "transparent": ("png", "svg"),
+    "embed_fonts": ("svg",),
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an export did.
+
+    Args:
+        files: The files written, the one asked for first.
+        missing: Characters that no font had; the picture shows nothing in their place.
+    """
+
+    files: tuple[Path, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def warning(self) -> str:
+        """One line about missing glyphs, empty when there are none."""
+        return missing_sentence(list(self.missing))
+
+
+class Options(NamedTuple):
+    """How a file is written, beside what the view shows."""
+
+    fps: float = 1.25
+    scale: int = 1
+    transparent: bool = False
+    embed_fonts: bool = False
+
+
+def save(
+    trace: Trace | Bundle, path: PathLike, view: str = "timeline", state: Mapping[str, Any] | None = None
+) -> Report:
+    """Write a view of a trace into a file.
+
+    A GIF comes with a sheet of all its frames beside it, `NAME-frames.png`. JSON holds the view's state and numbers; the
+    trace itself is written by `Trace.write`.
+
+    Args:
+        trace: What was recorded.
+        path: Ends in svg, png, gif, mp4, csv, json or html; for the view "all" a new folder.
+        view: A view's name, or "all": every view as svg, png and, where it has more than one frame, gif.
+        state: The view's state and the options `fps`, `scale` (1 to 4; a word is the state's), `transparent`, `embed_fonts`.
+
+    Raises:
+        UserError: unknown view, suffix, state or option; a missing package; a disk that refuses.
+    """
+    options, rest = _split(dict(state or {}))
+    if view == ALL:
+        return _save_all(trace, path, _checked_values(rest), options)
+    if view not in view_names():
+        raise UserError(f"no view named {view!r}", where="view", fix=did_you_mean(view, [*view_names(), ALL]))
+    suffix = Path(path).suffix.lower().lstrip(".")
+    if suffix not in SUFFIXES:
+        raise UserError(f"cannot write {suffix!r} files", where=str(path), fix=did_you_mean(suffix, SUFFIXES))
+    for name in options:
+        if suffix not in _OPTION_SUFFIXES[name]:
+            raise UserError(
+                f"a .{suffix} file takes no {name}", where=name, fix=f"it is for {_listed(_OPTION_SUFFIXES[name])}"
+            )
+    if suffix == "html":
+        return _save_html(trace, path, view, rest)
+    drawing = Drawing(trace, view, rest)
+    return _WRITERS[suffix](drawing, Path(path), Options(**options))
+
+
+class Drawing:
+    """One view of one trace with a checked state, ready to be drawn by this thread's engine."""
+
+    def __init__(self, trace: Trace | Bundle, view: str, state: Mapping[str, Any]) -> None:
+        """Hand the trace to the engine and choose the fonts.
+
+        Raises:
+            UserError: an unknown key or value of the state.
+        """
+        decoded = trace.decoded()
+        self.view = view
+        self.engine: Engine = thread_engine()
+        self.engine.set_trace(json.dumps(decoded, ensure_ascii=False, allow_nan=False))
+        self.text = "".join(_strings(decoded))
+        self.use(view, state)
+
+    def use(self, view: str, state: Mapping[str, Any]) -> None:
+        """Turn to a view of the same trace."""
+        self.view = view
+        self.meta = self.engine.call(view, "meta", {})
+        self.state = _checked(state, self.meta["state"])
+        # Chinese captions are known only when drawn: their characters are those of the scenes.
+        more = link() if self.state.get("lang") == "zh" else ""
+        self.fonts: list[Font] = load_fonts(self.text + more)
+        self.state["font"] = [font.family for font in self.fonts]
+
+    def svg(self) -> str:
+        """Return the drawing of the state as it is."""
+        return self.engine.call(self.view, "scene", self.state)
+
+    def num_frames(self) -> int:
+        """Return how many frames an animation has."""
+        return self.engine.call(self.view, "frames", self.state)
+
+    def frames(self) -> Iterator[str]:
+        """Yield the drawing of every frame."""
+        for number in range(self.num_frames()):
+            state = self.engine.call(self.view, "stateAt", self.state, number)
+            yield self.engine.call(self.view, "scene", state)
+
+    def table(self) -> dict[str, Any]:
+        """Return the numbers of the view: columns and rows."""
+        return self.engine.call(self.view, "table", self.state)
+
+    def report(self, files: list[Path], drawn: str) -> Report:
+        """Say what was written and which characters of the drawings have no glyph."""
+        from seqline.visualize.raster import texts
+
+        return Report(tuple(files), tuple(missing_glyphs(texts(drawn), self.fonts)))
+
+
+def _split(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Part the options of the file from the state of the view; numbers and null may come as text."""
+    values = {name: _number(value) for name, value in state.items()}
+    names = [name for name in ("fps", "transparent", "embed_fonts") if name in values]
+    if not isinstance(values.get("scale", ""), str):
+        names.append("scale")
+    options = {name: values.pop(name) for name in names}
+    for name in ("transparent", "embed_fonts"):
+        if not isinstance(options.get(name, False), bool):
+            raise UserError(f"expected true or false, got {options[name]!r}", where=name, fix="leave it out for false")
+    if "fps" in options:
+        from seqline.visualize.video import check_fps
+
+        options["fps"] = check_fps(options["fps"])
+    return options, values
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        return value
+    return value if isinstance(parsed, str | list | dict) else parsed
+
+
+def _checked(state: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    names = sorted(set(known) - {"font"})
+    for name in state:
+        if name not in names:
+            raise UserError(f"this view has no setting {name!r}", where=name, fix=did_you_mean(name, names))
+    return _checked_values(state)
+
+
+def _checked_values(state: Mapping[str, Any]) -> dict[str, Any]:
+    for name, choices in _CHOICES.items():
+        if name in state and state[name] not in choices:
+            raise UserError(f"expected {_listed(choices)}, got {state[name]!r}", where=name, fix="choose one of these")
+    return dict(state)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _strings(each)
+    elif isinstance(value, list) and value and not isinstance(value[0], int | float):
+        for each in value:
+            yield from _strings(each)
+
+
+def _svg(drawing: Drawing, path: Path, options: Options) -> Report:
+    drawn = drawing.svg()
+    write_text(path, _finished(drawn, options))
+    return drawing.report([path], drawn)
+
+
+def _finished(drawn: str, options: Options) -> str:
+    """Apply what only an SVG file can carry: no background, embedded fonts."""
+    from seqline.visualize.raster import texts, without_background
+
+    if options.transparent:
+        drawn = without_background(drawn)
+    if options.embed_fonts:
+        from seqline.visualize.extras import require
+        from seqline.visualize.page_fonts import page_fonts
+
+        require("brotli", "pictures", "embedding fonts")
+        head, rest = drawn.split(">", 1)
+        drawn = f"{head}><defs><style>{escape(page_fonts(texts(drawn)).css, quote=False)}</style></defs>{rest}"
+    return drawn
+
+
+def _png(drawing: Drawing, path: Path, options: Options) -> Report:
+    from seqline.visualize.raster import png
+
+    drawn = drawing.svg()
+    write_bytes(path, png(drawn, drawing.fonts, scale=options.scale, transparent=options.transparent))
+    return drawing.report([path], drawn)
+
+
+def _moving(drawing: Drawing, path: Path, options: Options) -> tuple[list[str], list[bytes]]:
+    from seqline.visualize.raster import png
+
+    if drawing.num_frames() < 2:
+        raise UserError(
+            f"the view {drawing.view} of this trace has one frame", where=str(path), fix="save a png or an svg"
+        )
+    drawn = list(drawing.frames())
+    return drawn, [png(each, drawing.fonts, scale=options.scale) for each in drawn]
+
+
+def _gif(drawing: Drawing, path: Path, options: Options) -> Report:
+    from seqline.visualize.raster import description
+    from seqline.visualize.video import contact_sheet, gif
+
+    drawn, frames = _moving(drawing, path, options)
+    sheet = path.with_name(f"{path.stem}-frames.png")
+    write_bytes(path, gif(frames, fps=options.fps, comment=description(drawn[-1])))
+    write_bytes(sheet, contact_sheet(frames))
+    return drawing.report([path, sheet], "".join(drawn))
+
+
+def _mp4(drawing: Drawing, path: Path, options: Options) -> Report:
+    from seqline.visualize.extras import require
+    from seqline.visualize.raster import description
+    from seqline.visualize.video import mp4
+
+    require("av", "video", "an MP4")
+    drawn, frames = _moving(drawing, path, options)
+    write_bytes(path, mp4(frames, fps=options.fps, comment=description(drawn[-1])))
+    return drawing.report([path], "".join(drawn))
+
+
+def _csv(drawing: Drawing, path: Path, options: Options) -> Report:
+    table = drawing.table()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table["columns"])
+    writer.writerows(["" if value is None else value for value in row] for row in table["rows"])
+    write_text(path, text.getvalue())
+    return Report((path,))
+
+
+def _json(drawing: Drawing, path: Path, options: Options) -> Report:
+    state = {name: value for name, value in drawing.state.items() if name != "font"}
+    described = drawing.engine.call(drawing.view, "describe", drawing.state)
+    value = {"schema": "view/1", "view": drawing.view, "state": state, "describe": described, "table": drawing.table()}
+    write_json(path, value)
+    return Report((path,))
+
+
+_Writer = Callable[[Drawing, Path, Options], Report]
+_WRITERS: dict[str, _Writer] = {"svg": _svg, "png": _png, "gif": _gif, "mp4": _mp4, "csv": _csv, "json": _json}
+
+
+def _save_html(trace: Trace | Bundle, path: PathLike, view: str, state: Mapping[str, Any]) -> Report:
+    from seqline.visualize.html import page
+
+    # Without an engine the page is still written: it draws with the browser's, and ignores what it does not know.
+    if installed_engines():
+        _checked(state, thread_engine().call(view, "meta", {})["state"])
+    write_text(path, page(trace, view=view, state=_checked_values(state)))
+    return Report((Path(path),))
+
+
+def _save_all(trace: Trace | Bundle, path: PathLike, state: Mapping[str, Any], given: dict[str, Any]) -> Report:
+    drawing = Drawing(trace, view_names()[0], {})
+    _check_any(state, drawing)
+    options = Options(**given)
+    missing: dict[str, None] = {}
+    names: list[str] = []
+    with new_folder(path) as folder:
+        shown: list[tuple[str, list[str]]] = []
+        absent: list[str] = []
+        for view in view_names():
+            meta = drawing.engine.call(view, "meta", {})
+            drawing.use(view, {name: value for name, value in state.items() if name in meta["state"]})
+            if meta["missing"]:
+                absent.append(f"{view}: {drawing.engine.call(view, 'describe', drawing.state)}")
+                continue
+            reports = [_WRITERS[suffix](drawing, folder / f"{view}.{suffix}", options) for suffix in _suffixes(drawing)]
+            written = [file.name for report in reports for file in report.files]
+            shown.append((view, written))
+            names += written
+            missing |= dict.fromkeys(character for report in reports for character in report.missing)
+        write_text(folder / "index.html", _index(shown, absent))
+    return Report(tuple(Path(path) / name for name in ["index.html", *names]), tuple(missing))
+
+
+def _suffixes(drawing: Drawing) -> list[str]:
+    return ["svg", "png", "gif"] if drawing.num_frames() > 1 else ["svg", "png"]
+
+
+def _check_any(state: Mapping[str, Any], drawing: Drawing) -> None:
+    """Refuse a key that no view has."""
+    known = {name for view in view_names() for name in drawing.engine.call(view, "meta", {})["state"]} - {"font"}
+    _checked(state, dict.fromkeys(known))
+
+
+def _index(shown: list[tuple[str, list[str]]], absent: list[str]) -> str:
+    parts = [
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>seqline: all views</title>\n',
+        "<style>body{font:16px/1.5 sans-serif;margin:2rem auto;max-width:62rem;padding:0 1rem;color:#16202f}",
+        "img{max-width:100%;border:1px solid #b9c4d4}a{color:#1b5cb8;margin-right:1rem}</style>\n</head>\n<body>\n",
+        "<h1>All views</h1>\n",
+    ]
+    for view, files in shown:
+        links = " ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in files)
+        parts.append(f'<h2 id="{view}">{view}</h2>\n<p>{links}</p>\n<img src="{view}.png" alt="The view {view}.">\n')
+    if absent:
+        parts.append(
+            "<h2>Not in this trace</h2>\n<ul>\n" + "".join(f"<li>{escape(line)}</li>\n" for line in absent) + "</ul>\n"
+        )
+    return "".join([*parts, "</body>\n</html>\n"])
