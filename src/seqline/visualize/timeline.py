@@ -1,16 +1,13 @@
-"""The timeline of one translation: which part ran at t1, t2, ..., what it read and what it wrote."""
+"""The timeline of one recording as text: which part ran at t1, t2, ..., what it read and what it wrote."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-import torch
+import numpy as np
 
-from seqline.data.tokenizer import BOS
-from seqline.shapes import Tensor
-from seqline.translator import Translator
-from seqline.watch import Frame, watch
+from seqline.visualize.trace import Trace
 
 SHOWN_WEIGHTS = 4
 
@@ -25,61 +22,53 @@ class Moment(NamedTuple):
     weights: tuple[float, ...]
 
 
-def timeline(translator: Translator, text: str) -> list[Moment]:
-    """Translate `text` greedily and say who ran when.
-
-    The encoder takes a step a source piece (the end mark belongs to the last one), the decoder a step an output piece.
+def moments(trace: Trace) -> list[Moment]:
+    """Say who ran when, a row for each step of the schedule.
 
     Args:
-        translator: any model; a single attention's weights are shown where the decoder has one.
-        text: one source sentence.
+        trace: of an encoder-decoder; the last layer's attention to the source, the mean of its heads, is shown where there
+            is one.
     """
-    source = translator.encode(text)
-    output = translator.search([source], beam_size=1)[0][0]
-    device = next(translator.model.parameters()).device
-    ids = torch.tensor([source], device=device)
-    target_in = torch.tensor([[BOS, *output.ids[:-1]]], device=device)
-    with torch.no_grad(), watch() as frames:
-        logits = translator.model(ids, torch.ones_like(ids, dtype=torch.bool), target_in)[0]
-    states = next(frame.values["outputs"] for frame in frames if frame.part == "encoder")[0]
-    source_pieces = translator.tokenizers.source.pieces(source)
-    target_pieces = translator.tokenizers.target.pieces([BOS, *output.ids])
-    weights = _weights(frames)
-    probabilities = logits.softmax(-1).gather(1, torch.tensor(output.ids, device=device)[:, None])[:, 0].tolist()
-    moments = _reading(source_pieces, states)
-    for n, (fed, written) in enumerate(pairwise(target_pieces)):
-        seen = weights[n].tolist() if weights is not None else []
-        moments.append(
-            Moment(
-                t=len(moments) + 1,
-                part="decoder",
-                reads=f"{fed}{_mixture(seen, source_pieces)}",
-                writes=f"{written}  (p = {probabilities[n]:.2f})",
-                weights=tuple(seen),
-            )
-        )
-    return moments
+    document = trace.document
+    pieces = [token["piece"] for token in document["source"]["tokens"]]
+    weights = _weights(document)
+    found: list[Moment] = []
+    num_read = len(document["schedule"]) - len(document["decoder"]["steps"])
+    for step in document["schedule"][:num_read]:
+        found.append(_reading(document, step, pieces, is_last=step["t"] == num_read))
+    for n, step in enumerate(document["decoder"]["steps"]):
+        seen = [] if weights is None else weights[n].tolist()
+        token = document["target"]["tokens"][n]["id"]
+        p = next(candidate["p"] for candidate in step["topk"] if candidate["id"] == token)
+        reads = f"{step['in']}{_mixture(seen, pieces)}"
+        found.append(Moment(num_read + n + 1, "decoder", reads, f"{step['out']}  (p = {p:.2f})", tuple(seen)))
+    return found
 
 
-def _reading(pieces: list[str], states: Tensor) -> list[Moment]:
-    last = len(pieces) - 1
-    steps = range(max(1, last))
-    moments = []
-    for n in steps:
-        is_last = n == len(steps) - 1
-        reads = f"{pieces[n]}, then {pieces[-1]}" if is_last and last else pieces[n]
-        name = f"h_{n + 1}, h_{n + 2}: the memory is complete" if is_last and last else f"h_{n + 1}"
-        moments.append(Moment(n + 1, "encoder", reads, f"{name}  (|h| = {states[n].norm():.2f})", ()))
-    return moments
+def _reading(document: dict[str, Any], step: dict[str, Any], pieces: Sequence[str], *, is_last: bool) -> Moment:
+    """Return one step of the encoder: a position of a recurrent one, a layer of any other."""
+    events = [event for event in step["events"] if event["part"] == "encoder"]
+    first = events[0]
+    end = ": the memory is complete" if is_last else ""
+    if first["pos"] is None:
+        return Moment(step["t"], "encoder", " ".join(pieces), f"layer {first['layer'] + 1} of all words{end}", ())
+    lane = [event["pos"] for event in events if (event["layer"], event["dir"]) == (first["layer"], first["dir"])]
+    reads = ", then ".join(pieces[place] for place in lane)
+    names = ", ".join(f"h_{place + 1}" for place in lane)
+    states = (document.get("encoder") or {}).get("h")
+    size = "" if states is None else f"  (|h| = {np.linalg.norm(states[-1][:, lane[0]]):.2f})"
+    return Moment(step["t"], "encoder", reads, f"{names}{end}{size}", ())
 
 
-def _weights(frames: list[Frame]) -> Tensor | None:
-    """Return [T S] of the decoder's attention: one frame of T queries, or T frames of one."""
-    found = [frame.values["weights"][0] for frame in frames if frame.part == "attention"]
-    return torch.cat(found) if found else None
+def _weights(document: dict[str, Any]) -> np.ndarray | None:
+    """Return [T S] of the attention to the source."""
+    blocks = [block for block in document.get("attention") or () if block["kind"] == "cross"]
+    if not blocks or blocks[-1].get("weights") is None:
+        return None
+    return np.asarray(blocks[-1]["weights"])[-1].mean(axis=0)
 
 
-def _mixture(weights: list[float], pieces: list[str]) -> str:
+def _mixture(weights: list[float], pieces: Sequence[str]) -> str:
     if not weights:
         return ""
     top = sorted(range(len(weights)), key=lambda s: -weights[s])[:SHOWN_WEIGHTS]
@@ -87,8 +76,8 @@ def _mixture(weights: list[float], pieces: list[str]) -> str:
     return f";  C = {' + '.join(shown)}"
 
 
-def as_table(moments: list[Moment]) -> list[str]:
+def as_table(rows: Sequence[Moment]) -> list[str]:
     """Return the timeline as lines of text with aligned columns."""
-    rows = [("", "part", "reads", "writes"), *((f"t{m.t}", m.part, m.reads, m.writes) for m in moments)]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    cells = [("", "part", "reads", "writes"), *((f"t{m.t}", m.part, m.reads, m.writes) for m in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(4)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
