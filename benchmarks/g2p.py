@@ -42,12 +42,14 @@ MODELS: dict[str, tuple[str, ...]] = {
         "training.learning_rate=0.003",
     ),
     "transformer": (
-        "model.embed_size=128",
+        "model.embed_size=96",
         "model.num_heads=4",
-        "model.inner_size=256",
-        "model.num_layers=3",
-        "model.dropout=0.2",
-        "training.learning_rate=0.002",
+        "model.inner_size=192",
+        "model.num_layers=2",
+        "model.dropout=0.1",
+        "training.batch_tokens=300",
+        "training.learning_rate=0.003",
+        "training.average_decay=0.99",
     ),
 }
 PUBLISHED = (
