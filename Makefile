@@ -1,5 +1,5 @@
 # One command is enough on a fresh machine: every target makes .venv and installs what it needs.
-#   make demo    the tour on the built-in toy language pair (runtime dependencies only)
+#   make demo    the tour on the built-in toy language pair, and the page it ends in
 #   make check   style, types, layers and the fast tests
 #   make test    set-up, check and all tests but the slow ones (what CI runs)
 #   make slow    learning, soak and other long tests
@@ -47,7 +47,7 @@ clean:
 
 # Both stamps are newer than the two files when the install that they name went through.
 .venv/.runtime: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP_INSTALL) --editable .
+	$(PIP_INSTALL) --editable '.[pictures,studio]'
 	touch $@
 
 .venv/.dev: pyproject.toml constraints.txt | .venv/bin/python

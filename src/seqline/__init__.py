@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seqline.api import evaluate, evaluate_labels, evaluate_text, train
+    from seqline.api import evaluate, evaluate_labels, evaluate_text, explain, train
     from seqline.architectures import ARCHITECTURES
     from seqline.data.toy import make_corpus
     from seqline.errors import UserError
@@ -35,6 +35,7 @@ _HOMES = {
     "evaluate": "seqline.api",
     "evaluate_labels": "seqline.api",
     "evaluate_text": "seqline.api",
+    "explain": "seqline.api",
     "make_corpus": "seqline.data.toy",
     "train": "seqline.api",
 }
@@ -52,6 +53,7 @@ __all__ = [
     "evaluate",
     "evaluate_labels",
     "evaluate_text",
+    "explain",
     "make_corpus",
     "train",
 ]

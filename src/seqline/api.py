@@ -12,13 +12,16 @@ from seqline.config import Config
 from seqline.data.plain import Text, read_plain, read_plain_set
 from seqline.data.text import PairSet, read_pairs, read_set
 from seqline.errors import UserError
+from seqline.generator import Generator
 from seqline.label_report import LabelReport
+from seqline.labeller import Labeller
 from seqline.language_report import LanguageReport
 from seqline.report import Report
 from seqline.run import Trained
 from seqline.run import train as train_run
 from seqline.run_folder import Run, load_run
 from seqline.translator import Translator
+from seqline.visualize.trace import Trace
 
 PathLike = str | os.PathLike[str]
 
@@ -98,6 +101,41 @@ def evaluate_labels(run: PathLike | Run, data: PathLike) -> LabelReport:
     """
     loaded = run if isinstance(run, Run) else load_run(Path(run))
     return label_report.evaluate(loaded, read_scored(os.fspath(data), loaded.config.data.keys))
+
+
+def explain(
+    run: PathLike | Run,
+    text: str,
+    *,
+    beam_size: int | None = None,
+    force: Mapping[int, int | str] | None = None,
+    device: str = "cpu",
+    **options: Any,
+) -> Trace:
+    """Record what a model does with one text, as `seqline explain RUN TEXT`; the run says which task it is.
+
+    Args:
+        run: a run folder, or one that is loaded.
+        text: to translate, to go on from, or to label.
+        beam_size: hypotheses kept, for a translation.
+        force: what if: tokens at output steps counted from 1, for a translation or a continuation.
+        device: where to compute.
+        options: others of `Translator.explain`, `Generator.explain` or `Labeller.explain`.
+
+    Raises:
+        UserError: an option that the task has no use for; see also the three methods.
+    """
+    loaded = run if isinstance(run, Run) else load_run(Path(run), device)
+    task = loaded.config.data.task
+    if beam_size is not None and task != "translation":
+        raise UserError(f"is for translation, and this run is for {task}", where="beam_size", fix="leave it out")
+    if force and task not in ("translation", "language_model"):
+        raise UserError(f"is for what is written, and this run is for {task}", where="force", fix="leave it out")
+    if task == "translation":
+        return Translator.of(loaded).explain(text, beam_size=beam_size, force=force, **options)
+    if task == "language_model":
+        return Generator.of(loaded).explain(text, force=force, **options)
+    return Labeller.of(loaded).explain(text, **options)
 
 
 def read_scored(data: str, keys: tuple[str, str]) -> PairSet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -11,13 +11,19 @@ from typing import cast
 import torch
 
 from seqline.config import DataConfig
-from seqline.data.plain import NEWLINE, decode_stream, encode_stream
+from seqline.data.plain import NEWLINE, decode_stream, encode_stream, stream_lines
 from seqline.data.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from seqline.decoding.rules import Rule, forbid, whole_utf8
 from seqline.decoding.sampling import Sampling, sample
 from seqline.errors import UserError
 from seqline.models.language_model import LanguageModel
+from seqline.recording.continuation import Continuing, record_continuation
+from seqline.recording.document import Options
+from seqline.recording.facts import origin_of
+from seqline.recording.forcing import Force
 from seqline.run_folder import Run, load_run, require_task
+from seqline.visualize.trace import Trace
+from seqline.watch import LIMIT_MB
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,48 @@ class Generator:
         text = decode_stream(self.tokenizer, ids) if self.is_stream else self.tokenizer.decode(ids)
         is_apart = self.tokenizer.kind == "word" and prompt[-1:].strip() and text[:1].strip()
         return f" {text}" if is_apart else text
+
+    def explain(
+        self,
+        prompt: str = "",
+        *,
+        max_tokens: int = 20,
+        temperature: float = 0.0,
+        top_k: int | None = None,
+        top_p: float = 1.0,
+        force: Mapping[int, int | str] | None = None,
+        timing: bool = True,
+        seed: int = 0,
+        limit_mb: float = LIMIT_MB,
+    ) -> Trace:
+        """Go on from a prompt and record everything on the way: a trace, which can be looked at, saved and exported.
+
+        Args:
+            prompt: text before it; empty: a new line.
+            max_tokens: the most pieces.
+            temperature: 0 = greedy.
+            top_k: as in `generate`.
+            top_p: as in `generate`.
+            force: what if: tokens (ids, pieces or words) at output steps counted from 1; all others are the most probable.
+            timing: with times, which differ from one recording to the next.
+            seed: of every draw.
+            limit_mb: the most that is recorded, in 10^6 bytes.
+
+        Raises:
+            UserError: as in `generate`; no such token to force; more than `limit_mb` to record.
+        """
+        subject = Continuing(
+            self.model,
+            self.tokenizer,
+            self._rules,
+            None if self.is_stream else EOS,
+            lambda text: stream_lines(text, self.tokenizer.kind) if self.is_stream else [text],
+            lambda ids: decode_stream(self.tokenizer, ids) if self.is_stream else self.tokenizer.decode(ids),
+            origin_of(self.run),
+        )
+        sampling, options = Sampling(temperature, top_k, top_p, seed), Options(timing, seed, limit_mb)
+        ids = self.encode(prompt)
+        return record_continuation(subject, prompt, ids, max_tokens, sampling, Force(force or {}), options)
 
     def generate(
         self,

@@ -18,8 +18,13 @@ from seqline.data.loader import plan_in_order
 from seqline.data.text import normalize_whitespace
 from seqline.data.tokenizer import EOS
 from seqline.errors import UserError
+from seqline.recording.document import Options
+from seqline.recording.facts import origin_of
+from seqline.recording.labels import Labelling, record_labels
 from seqline.run_folder import Run, Tokenizers, load_run, require_task
 from seqline.tasks import TASKS
+from seqline.visualize.trace import Trace
+from seqline.watch import LIMIT_MB
 
 OnDone = Callable[[int], None]
 
@@ -124,6 +129,24 @@ class Labeller:
                 found[full[row]] = Classified(self.labels.decode(i), probability)
             _report(on_done, len(rows))
         return found
+
+    def explain(self, text: str, *, timing: bool = True, seed: int = 0, limit_mb: float = LIMIT_MB) -> Trace:
+        """Label one text and record everything on the way: a trace, which can be looked at, saved and exported.
+
+        Args:
+            text: tokens between white space for a tagger, raw text for a classifier.
+            timing: with times, which differ from one recording to the next.
+            seed: noted in the trace; nothing is drawn.
+            limit_mb: the most that is recorded, in 10^6 bytes.
+
+        Raises:
+            UserError: a blank text, or one longer than the model can read or than `limit_mb` holds.
+        """
+        is_class = self.data.task == "classification"
+        read = normalize_whitespace(text) if is_class and self.data.normalize_whitespace else text
+        ids = [*self.tokenizer.encode(read), *([EOS] if is_class else [])]
+        subject = Labelling(self.model, self.tokenizer, self.labels, origin_of(self.run))
+        return record_labels(subject, text, read, ids, Options(timing, seed, limit_mb))
 
     @torch.no_grad()
     def _run(self, sources: Sequence[list[int]], batch_rows: int | None) -> Iterator[tuple[list[int], Tensor]]:

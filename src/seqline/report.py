@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from seqline.data.batch import collate
 from seqline.data.loader import plan_in_order
 from seqline.data.text import Pair, PairSet, Tally, drop_blank, normalize_whitespace, require_pairs
 from seqline.data.tokenizer import UNK
+from seqline.evaluation.alignment import Reading
+from seqline.evaluation.alignment_metrics import AlignmentScore, GoldLinks, score_alignments
 from seqline.evaluation.text_checks import choose_tokenizer, text_warnings
 from seqline.evaluation.text_metrics import (
     LengthBucket,
@@ -60,6 +62,7 @@ class Report:
     num_cut: int
     warnings: tuple[str, ...]
     translations: tuple[Translation, ...]
+    alignment: AlignmentScore | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return everything but the translations as plain values."""
@@ -72,6 +75,7 @@ class Report:
             "short_and_long": [bucket._asdict() for bucket in self.short_and_long],
             "num_cut": self.num_cut,
             "warnings": list(self.warnings),
+            **({} if self.alignment is None else {"alignment": self.alignment.as_json()}),
         }
 
 
@@ -83,6 +87,8 @@ def evaluate(
     lowercase: bool = False,
     batch_rows: int | None = None,
     on_done: Callable[[int], None] | None = None,
+    gold: Sequence[GoldLinks] | None = None,
+    reading: Reading | None = None,
 ) -> Report:
     """Score a model on pairs of raw text.
 
@@ -93,11 +99,16 @@ def evaluate(
         lowercase: add lowercased BLEU and chrF2 beside the cased ones, and use case-blind BLEU by length.
         batch_rows: the most sentences searched at once.
         on_done: told how many more sentences are translated.
+        gold: links of every pair; the references are then aligned and scored against them.
+        reading: which layer and head aligns; None: the mean over the heads of the last layer.
 
     Raises:
-        UserError: no pair to score.
+        UserError: no pair to score, or `gold` for a model that has no attention to its source.
     """
     require_pairs(pairs)
+    alignment = (
+        None if gold is None else score_alignments(translator.align([p[:2] for p in pairs.pairs], reading), gold)
+    )
     sources, references = [p.source for p in pairs.pairs], [p.target for p in pairs.pairs]
     if translator.data.normalize_whitespace:
         references = [normalize_whitespace(reference) for reference in references]
@@ -121,6 +132,7 @@ def evaluate(
         num_cut=sum(not t.outputs[0].is_finished for t in translations),
         warnings=tuple(text_warnings(outputs, references, tokenize=tokenize)),
         translations=tuple(translations),
+        alignment=alignment,
     )
 
 

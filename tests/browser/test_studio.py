@@ -20,8 +20,8 @@ DONE = 'body[data-busy="0"][data-ready="1"]'
 
 
 @pytest.fixture(scope="module")
-def address(reversing_run: ReversingRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve two runs from this process, and return the address."""
+def served(reversing_run: ReversingRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
+    """Serve two runs from this process, and return the address and what the routes share."""
     from seqline.studio.app import create_app
     from seqline.studio.runs import Runs
     from seqline.studio.serve import Server, bind
@@ -32,15 +32,19 @@ def address(reversing_run: ReversingRun, tmp_path_factory: pytest.TempPathFactor
     server = Server(create_app(Runs([reversing_run.folder, other])))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
-    yield f"http://127.0.0.1:{bound.getsockname()[1]}/"
+    yield f"http://127.0.0.1:{bound.getsockname()[1]}/", server.studio
     server.stop()
     thread.join(30)
     bound.close()
 
 
 @pytest.fixture
-def open_page(chromium: Any, address: str) -> Iterator[Callable[..., Opened]]:
-    """Open the live page; at the end it must have been silent and have asked nobody else."""
+def open_page(chromium: Any, served: tuple[str, Any]) -> Iterator[Callable[..., Opened]]:
+    """Open the live page before its first sentence; at the end it must have been silent and have asked nobody else."""
+    from seqline.studio.desk import Shelf
+
+    address, studio = served
+    studio.shelf = Shelf()
     opened: list[Opened] = []
 
     def go(**options: Any) -> Opened:
@@ -84,7 +88,7 @@ def test_a_sentence_becomes_a_figure_and_the_box_keeps_the_focus(open_page: Call
     ask(here)
     assert written(here) == "c b a"
     assert here.js("() => document.activeElement.id") == "live-text"
-    assert here.view.text_content("#page-title") == "a b c → c b a"
+    assert here.view.text_content("#page-title").split() == ["a", "b", "c", "→", "c", "b", "a"]
     assert here.view.is_visible('[data-testid="view-timeline"]')
     ask(here, "d e")
     assert written(here) == "e d"
@@ -110,6 +114,10 @@ def test_a_forced_token_changes_the_sentence_from_there_on(open_page: Callable[.
     assert (before[step - 1], after[step - 1]) == ("c", "h")
     assert here.view.text_content("#live-held li span") == f"step {step}: “h”"
     assert here.js("() => studio.view") == "softmax"
+    here.view.reload()
+    here.view.wait_for_selector('body[data-live="1"]')
+    assert here.view.locator("#live-held li").count() == 1
+    assert here.view.text_content('#live-source-language option[value=""]') == "not said"
     here.view.click("#live-held button")
     settled(here)
     assert written(here).split() == before

@@ -11,7 +11,7 @@ import pytest
 
 from seqline.errors import UserError
 from seqline.visualize import fonts
-from seqline.visualize.fonts import BUNDLED, load_fonts, missing_glyphs, missing_sentence
+from seqline.visualize.fonts import BUNDLED, CHINESE, CHINESE_FAMILY, load_fonts, missing_glyphs, missing_sentence
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def test_latin_greek_cyrillic_arabic_hebrew_and_markers_need_no_other_font(alone
 
 
 def test_missing_glyphs_are_named_with_what_mends_it(alone: None) -> None:
-    missing = missing_glyphs("a 比 b 萨比", load_fonts("比萨"))
-    assert missing_sentence(missing) == "missing glyphs: 比 萨 — install fonts-noto-cjk or set SEQLINE_FONTS"
+    missing = missing_glyphs("a 靐 b 龘靐", load_fonts("靐龘"))
+    assert missing_sentence(missing) == "missing glyphs: 靐 龘 — install fonts-noto-cjk or set SEQLINE_FONTS"
     assert "fonts-noto-core" in missing_sentence(["\u0e01"])
     assert missing_sentence([]) == ""
     assert "and 5 more" in missing_sentence([chr(0x4E00 + i) for i in range(25)])
@@ -80,9 +80,31 @@ def test_a_file_that_is_no_font_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
     shutil.which("fc-list") is None or "NotoSansCJK-Regular.ttc" not in fonts._installed(), reason="no CJK font"
 )
 def test_an_installed_cjk_font_is_found() -> None:
-    chosen = load_fonts("the 比萨")
+    chosen = load_fonts("the 靐龘")
     assert [font.family for font in chosen] == ["DejaVu Sans", "Noto Sans CJK SC"]
-    assert missing_glyphs("the 比萨", chosen) == []
+    assert missing_glyphs("the 靐龘", chosen) == []
+
+
+def test_every_chinese_character_that_seqline_prints_is_bundled(alone: None) -> None:
+    from seqline.tour.characters import own_characters
+
+    own = own_characters()
+    assert len(own) > 500
+    assert set("披萨学生步源句注意力") <= set(own)
+    chosen = load_fonts(own)
+    assert [font.family for font in chosen] == ["DejaVu Sans", CHINESE_FAMILY]
+    assert missing_glyphs(own, [font for font in chosen if font.path == CHINESE]) == []
+
+
+def test_the_bundled_chinese_font_is_small_and_has_its_licence_and_a_name_of_its_own() -> None:
+    from fontTools.ttLib import TTFont
+
+    assert CHINESE.stat().st_size < 250_000
+    licence = CHINESE.with_name("LICENSE-OFL.txt").read_text(encoding="utf-8")
+    assert "SIL OPEN FONT LICENSE Version 1.1" in licence
+    assert "Adobe" in licence
+    with TTFont(CHINESE) as font:
+        assert font["name"].getBestFamilyName() == CHINESE_FAMILY
 
 
 def test_reading_a_trace_loads_no_picture_package() -> None:

@@ -6,11 +6,12 @@ import re
 
 import pytest
 
-from seqline.visualize.link import SCENE_NAMES, link, module_text, view_names
+from seqline.visualize.link import SCENE_NAMES, link, module_names, module_text, view_names
 
 from .svg import ELEMENTS
 
-NAMES = ["_lib", *view_names()]
+NAMES = module_names()
+SHARED = [name for name in NAMES if name.startswith("_")]
 _TOP = re.compile(r"^(?:export )?(?:function|const|let|var|class) \{?\s*([\w, ]+)", re.MULTILINE)
 _FORBIDDEN = (
     "document.", "globalThis", "import(", "Intl", "toLocale", "localeCompare", "Date", "Math.random", "setTimeout",
@@ -32,7 +33,7 @@ def top_names(name: str) -> list[str]:
 def test_only_the_two_forms_of_import_and_export_at_the_start_of_a_line(name: str) -> None:
     for line in code(name).splitlines():
         if re.match(r"\s*(import|export)\b", line):
-            assert re.match(r'import \{[^}]*\} from "\./_lib\.js";$|export (function|const) \w', line), line
+            assert re.match(r'import \{[^}]*\} from "\./_\w+\.js";$|export (function|const) \w', line), line
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -76,10 +77,44 @@ def test_linking_leaves_no_import_and_no_export() -> None:
     assert all(f'views["{name}"]' in link() for name in view_names())
 
 
+def shared_texts() -> dict[str, str]:
+    return {name: module_text(name) for name in SHARED}
+
+
 def test_a_scene_that_lacks_an_export_or_imports_an_unknown_name_is_refused() -> None:
-    library = module_text("_lib")
     with pytest.raises(ValueError, match="must export"):
-        link({"_lib": library, "broken": "export const meta = {};\n"})
-    wrong = module_text("softmax").replace("import { num,", "import { nothing, num,", 1)
+        link(shared_texts() | {"broken": "export const meta = {};\n"})
+    wrong = module_text("softmax").replace("import { ", "import { nothing, ", 1)
     with pytest.raises(ValueError, match="nothing"):
-        link({"_lib": library, "softmax": wrong})
+        link(shared_texts() | {"softmax": wrong})
+
+
+def test_shared_files_come_after_what_they_import_and_never_in_a_circle() -> None:
+    texts = {
+        "_one": 'import { b } from "./_two.js";\nexport const a = b + 1;\n',
+        "_two": "export const b = 1;\n",
+    }
+    linked = link(texts)
+    assert linked.index("const b = 1") < linked.index("const a = b + 1")
+    assert "seqlineLib: { b, a }" in linked
+    with pytest.raises(ValueError, match="circle: _"):
+        link(texts | {"_two": 'import { a } from "./_one.js";\nexport const b = a;\n'})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_import_is_used_and_every_shared_name_is_imported(name: str) -> None:
+    text = code(name)
+    imported = {
+        each.strip() for group in re.findall(r"^import \{([^}]*)\}", text, re.MULTILINE) for each in group.split(",")
+    }
+    body = re.sub(r'(?m)^import .*$|"[^"\n]*"', "", text)
+    assert {each for each in imported if not re.search(rf"(?<![\w.$]){each}(?!\w)", body)} == set()
+    called = set(re.findall(r"(?<![\w.$])([A-Za-z_]\w*)\(", body))
+    exported = {
+        each
+        for other in SHARED
+        if other != name
+        for each in re.findall(r"^export function (\w+)", module_text(other), re.MULTILINE)
+    }
+    local = set(re.findall(r"(?:const|let|function) (\w+)", body)) | set(re.findall(r"[(,] ?(\w+)(?=[,)])", body))
+    assert (called & exported) - imported - local == set()

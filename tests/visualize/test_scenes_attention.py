@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from seqline.visualize.engine import Engine, installed_engines, new_engine
-from seqline.visualize.link import link, module_text
+from seqline.visualize.link import link
 from seqline.visualize.pack import UNIT_ERROR
 from seqline.visualize.reduced import reduce
 from seqline.visualize.synthetic import fixture
@@ -37,7 +37,7 @@ def decoded(name: str) -> Document:
 
 def scenes(name: str | None = None) -> Engine:
     engine = new_engine(name)
-    engine.load(link({each: module_text(each) for each in ("_lib", *VIEWS)}))
+    engine.load(link())
     return engine
 
 

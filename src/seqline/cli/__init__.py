@@ -11,7 +11,7 @@ from types import FrameType
 
 import typer
 
-from seqline.cli import classify, data, demo, evaluate, generate, info, tag, train, translate
+from seqline.cli import classify, data, demo, evaluate, explain, generate, info, studio, tag, train, translate
 from seqline.errors import Stopped, UserError
 
 MOST_SHOWN = 1000  # characters of an error line
@@ -33,7 +33,9 @@ COMMANDS = (
     tag.tag,
     classify.classify,
     evaluate.evaluate,
+    explain.explain,
     info.info,
+    studio.studio,
 )
 for command in COMMANDS:
     app.command()(command)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seqline.cli.options import (
+    AlignHead,
+    AlignLayer,
     Beam,
     Device,
     Json,
@@ -15,6 +17,7 @@ from seqline.cli.options import (
     Threads,
     prepare_torch,
     print_json,
+    refuse_reading,
     say,
     split_keys,
     write_lines,
@@ -23,6 +26,7 @@ from seqline.errors import UserError
 
 if TYPE_CHECKING:
     from seqline.data.text import PairSet
+    from seqline.evaluation.alignment_metrics import GoldLinks
     from seqline.label_report import LabelReport
     from seqline.language_report import LanguageReport
     from seqline.report import Report
@@ -39,6 +43,15 @@ def evaluate(
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Add lowercased scores beside the cased ones.")
     ] = False,
+    alignments: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Gold links, a line a pair (i-j sure, i?j possible, words from 0): add the alignment error rate.",
+        ),
+    ] = None,
+    align_layer: AlignLayer = None,
+    align_head: AlignHead = None,
     beam: Beam = None,
     batch_rows: Annotated[int | None, typer.Option("--batch", min=1, help="The most sentences at once.")] = None,
     keys: Keys = None,
@@ -47,16 +60,18 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Score a run: BLEU, chrF2 and perplexity of translations, likelihood of a text, accuracy and F1 of labels."""
+    refuse_reading(align_layer, align_head, is_used=alignments is not None)
     prepare_torch(device, threads)
 
     from seqline.api import read_scored, read_scored_text
+    from seqline.evaluation.alignment import Reading
     from seqline.language_report import evaluate as evaluate_text
     from seqline.run_folder import load_run
 
     loaded = load_run(run, device)
     task = loaded.config.data.task
     if task != "translation":
-        _refuse(task, by_length=by_length, lowercase=lowercase, beam=beam)
+        _refuse(task, by_length=by_length, lowercase=lowercase, beam=beam, alignments=alignments)
     if task == "language_model":
         _refuse(task, batch=batch_rows, keys=keys)
         found = evaluate_text(loaded, read_scored_text(data))
@@ -64,7 +79,15 @@ def evaluate(
     else:
         pairs = read_scored(data, split_keys(keys) if keys else loaded.config.data.keys)
         if task == "translation":
-            found = _translations(loaded, pairs, beam, batch_rows, lowercase)
+            found = _translations(
+                loaded,
+                pairs,
+                beam_size=beam,
+                lowercase=lowercase,
+                batch_rows=batch_rows,
+                gold=None if alignments is None else _read_gold(str(alignments), pairs),
+                reading=Reading(align_layer, align_head),
+            )
             lines = _lines(found, by_length)
         else:
             found = _labels(loaded, pairs, batch_rows)
@@ -82,15 +105,22 @@ def _refuse(task: str, **options: object) -> None:
             raise UserError(what, where=f"--{name.replace('_', '-')}", fix="leave it out")
 
 
-def _translations(loaded: Run, pairs: PairSet, beam: int | None, batch_rows: int | None, lowercase: bool) -> Report:
+def _read_gold(file: str, pairs: PairSet) -> list[GoldLinks]:
+    from seqline.data.text import read_lines
+    from seqline.evaluation.alignment_metrics import check_gold, parse_gold
+
+    gold = parse_gold(read_lines(file), file)
+    check_gold(gold, [(pair.source, pair.target) for pair in pairs.pairs], file)
+    return gold
+
+
+def _translations(loaded: Run, pairs: PairSet, **options: Any) -> Report:
     from seqline.cli.progress import counting
     from seqline.report import evaluate as evaluate_run
     from seqline.translator import Translator
 
     with counting("translating", len(pairs.pairs)) as on_done:
-        report = evaluate_run(
-            Translator.of(loaded), pairs, beam_size=beam, lowercase=lowercase, batch_rows=batch_rows, on_done=on_done
-        )
+        report = evaluate_run(Translator.of(loaded), pairs, on_done=on_done, **options)
     for warning in report.warnings:
         say(f"warning: {warning}")
     return report
@@ -152,6 +182,12 @@ def _lines(report: Report, by_length: bool) -> list[str]:
         lines.append(f"{found.num_unknown:,} target pieces are outside the vocabulary (<unk>)")
     if report.num_cut:
         lines.append(f"{report.num_cut:,} outputs did not end by themselves and were cut at the length limit")
+    if report.alignment is not None:
+        links = report.alignment
+        lines.append(
+            f"alignment error rate = {links.error_rate:.4f} (precision {links.precision:.4f}, recall {links.recall:.4f}; "
+            f"{links.num_found:,} links, {links.num_sure:,} sure ones in the gold)"
+        )
     return [*lines, *(_table(report) if by_length else [])]
 
 

@@ -16,6 +16,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for ma
 Beam = Annotated[
     int | None, typer.Option("--beam", min=1, max=1024, help="Beam size; 1 is greedy. Default: the run's, 5.")
 ]
+AlignLayer = Annotated[
+    int | None, typer.Option(min=0, help="Layer whose attention aligns words, from 0; the last when not given.")
+]
+AlignHead = Annotated[int | None, typer.Option(min=0, help="Its head, from 0; the mean over the heads when not given.")]
 
 
 Keys = Annotated[
@@ -30,6 +34,13 @@ def split_keys(keys: str) -> tuple[str, str]:
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise UserError(f"expected two different names with a comma between them, got {keys!r}", where="--keys")
     return names[0], names[1]
+
+
+def refuse_reading(align_layer: int | None, align_head: int | None, *, is_used: bool) -> None:
+    """Refuse a choice of layer or head where nothing is aligned."""
+    for name, value in (("--align-layer", align_layer), ("--align-head", align_head)):
+        if value is not None and not is_used:
+            raise UserError("has no meaning without --alignments", where=name, fix="add --alignments or leave it out")
 
 
 def prepare_torch(device: str, threads: int | None) -> str:

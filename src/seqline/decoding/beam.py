@@ -21,6 +21,7 @@ from torch import Tensor
 from seqline.decoding.hypothesis import AVERAGE, Hypothesis, Penalty
 from seqline.decoding.rules import Rule, allowed_log_probs
 from seqline.state import Decoder, select
+from seqline.watch import is_watched, show
 
 _NEVER = float("-inf")
 
@@ -124,6 +125,9 @@ def beam(
             places = places - grown.sentence[rows].bincount(minlength=len(places))
         rows = (~has_ended).nonzero().flatten()
         rows = rows[results.can_improve(select(grown, rows))]
+        if is_watched("beam"):
+            values, ids = _best_tokens(log_probs, beam_size)
+            show("beam", values=values, ids=ids, parent=parent, has_ended=has_ended, rows=rows, **grown._asdict())
         before, live, parent = live, select(grown, rows), parent[rows]
         state, memory = _follow(state, memory, before, live, parent)
     if not all(results.found):

@@ -56,7 +56,9 @@ class CausalBlock(nn.Module):
             return x, state
         change, state = self.mixer(self.around_mixer.before(x), state, mask)
         x = self.around_mixer.after(x, change)
-        return self.around_feed_forward(x, self.feed_forward), state
+        x = self.around_feed_forward(x, self.feed_forward)
+        show("block", h=x)
+        return x, state
 
 
 class DecoderBlock(nn.Module):
@@ -97,7 +99,9 @@ class DecoderBlock(nn.Module):
         change, state = self.mixer(self.around_mixer.before(x), state, mask)
         x = self.around_mixer.after(x, change)
         x = self.around_cross(x, lambda query: self.cross_attention(query, memory))
-        return self.around_feed_forward(x, self.feed_forward), state
+        x = self.around_feed_forward(x, self.feed_forward)
+        show("block", h=x)
+        return x, state
 
 
 class EncoderBlock(nn.Module):
@@ -127,7 +131,9 @@ class EncoderBlock(nn.Module):
         if self.layer_drop.skips():
             return x
         x = self.around_attention(x, lambda query: self.attention(query, is_real))
-        return self.around_feed_forward(x, self.feed_forward)
+        x = self.around_feed_forward(x, self.feed_forward)
+        show("block", h=x)
+        return x
 
 
 class BlockEncoder(nn.Module):
@@ -191,7 +197,10 @@ class BlockDecoder(nn.Module):
 
     def prepare(self, encoded: Encoded) -> tuple[KeyValues, ...]:
         """Project the source into each block's keys and values, once."""
-        return tuple(block.cross_attention.prepare(encoded.outputs, encoded.is_real) for block in self._blocks())
+        memory = tuple(block.cross_attention.prepare(encoded.outputs, encoded.is_real) for block in self._blocks())
+        for each in memory:
+            show("keys and values", keys=each.keys, values=each.values)
+        return memory
 
     def initial_state(self, memory: Any, batch_size: int) -> BlockState:
         """Return the state of rows that have read nothing."""

@@ -18,6 +18,7 @@ from seqline.parts.positions import AddPositions
 from seqline.parts.scores import DotScore
 from seqline.shapes import Bool, Float, Int, Tensor
 from seqline.state import Encoded
+from seqline.watch import show
 
 
 class ConvDecoderBlock(nn.Module):
@@ -56,7 +57,9 @@ class ConvDecoderBlock(nn.Module):
         # A mean over S values has a smaller variance than one of them; the paper scales by S sqrt(1 / S) against it.
         lengths = memory.is_real.sum(1)[:, None, None].to(context.dtype)
         h = (h + self.context(context * lengths.sqrt())) * RESIDUAL_SCALE
-        return (h + x) * RESIDUAL_SCALE, state
+        h = (h + x) * RESIDUAL_SCALE
+        show("block", h=h)
+        return h, state
 
 
 class ConvState(NamedTuple):
@@ -94,6 +97,7 @@ class ConvDecoder(nn.Module):
     def prepare(self, encoded: Encoded) -> KeyValues:
         """Take outputs [z; e] apart: keys z, values z + e, the same for every layer."""
         z, e = encoded.outputs.chunk(2, dim=-1)
+        show("keys and values", keys=z, values=z + e)
         return KeyValues(z, z + e, encoded.is_real)
 
     def initial_state(self, memory: KeyValues, batch_size: int) -> ConvState:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from seqline.intervene import by_hand
 from seqline.parts.scores import Score
 from seqline.parts.windows import Everywhere, View, Window
 from seqline.shapes import Bool, Float, Tensor
@@ -81,7 +82,9 @@ class Attention(SourceAttention):
 
     def prepare(self, outputs: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> KeyValues:
         """Compute what the score needs of the source."""
-        return KeyValues(self.score.prepare(outputs, is_real), outputs, is_real)
+        keys = self.score.prepare(outputs, is_real)
+        show("keys and values", keys=keys, values=outputs)
+        return KeyValues(keys, outputs, is_real)
 
     def initial_state(self, memory: KeyValues) -> Any:
         """Return the window's state before the first query."""
@@ -93,7 +96,7 @@ class Attention(SourceAttention):
         """Return the contexts and the window's next state; show scores and weights [B T S]."""
         view = self.window(query, memory.is_real, state, mask)
         scores = self.score(query, memory.keys)
-        weights = windowed_weights(scores, view)
+        weights = by_hand(self, windowed_weights(scores, view))
         context = self.dropout(weights) @ memory.values
-        show("attention", query=query, scores=scores, weights=weights, context=context)
+        show("attention", query=query, scores=scores, weights=weights, context=context, mask=view.is_allowed)
         return context, view.state

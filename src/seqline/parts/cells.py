@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from seqline.shapes import Bool, Float, Tensor
-from seqline.watch import show
+from seqline.watch import is_watched, show
 
 
 class Cell(nn.Module, ABC):
@@ -23,7 +23,11 @@ class Cell(nn.Module, ABC):
     Args:
         input_size: width of the input x_t.
         hidden_size: width of the output h_t.
+
+    shown_as: the part's name in frames, for which the loop runs instead of `fused`; "": any.
     """
+
+    shown_as: str = ""
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -118,6 +122,7 @@ class _ElmanCell(_HiddenCell):
     """h_t = activation(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh)."""
 
     num_gates = 1
+    shown_as = "simple cell"
 
     @abstractmethod
     def activation(self, total: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
@@ -125,7 +130,9 @@ class _ElmanCell(_HiddenCell):
 
     def forward(self, x: Float[Tensor, "B I"], state: Float[Tensor, "B D"]) -> tuple[Tensor, Tensor]:
         h = self.activation(self.gates(x, state))
-        show("simple cell", x=x, h=h)
+        if is_watched(self.shown_as):
+            wx, uh = x @ self.weight_ih.T + self.bias_ih, state @ self.weight_hh.T + self.bias_hh
+            show(self.shown_as, x=x, wx=wx, uh=uh, h=h, h_before=state)
         return h, h
 
 
@@ -191,6 +198,7 @@ class GRUCell(_HiddenCell):
     """
 
     num_gates = 3
+    shown_as = "gru cell"
 
     def forward(self, x: Float[Tensor, "B I"], state: Float[Tensor, "B D"]) -> tuple[Tensor, Tensor]:
         x_r, x_z, x_n = (x @ self.weight_ih.T + self.bias_ih).chunk(3, dim=-1)
@@ -198,7 +206,7 @@ class GRUCell(_HiddenCell):
         reset, update = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
         candidate = torch.tanh(x_n + reset * h_n)
         h = (1 - update) * candidate + update * state
-        show("gru cell", x=x, reset=reset, update=update, candidate=candidate, h=h)
+        show(self.shown_as, x=x, reset=reset, update=update, candidate=candidate, h=h, h_before=state)
         return h, h
 
     def kernel(self, x: Tensor, state: Tensor) -> Tensor:
@@ -209,6 +217,7 @@ class _PairCell(_WeightedCell):
     """A cell whose state is the pair (h, c); its forget gate's bias starts at 1, so that it starts by remembering."""
 
     num_gates = 4
+    shown_as = "lstm cell"
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__(input_size, hidden_size)
@@ -220,6 +229,13 @@ class _PairCell(_WeightedCell):
 
     def output_of(self, state: tuple[Tensor, Tensor]) -> Float[Tensor, "B D"]:
         return state[0]
+
+    def show_step(
+        self, x: Tensor, before: tuple[Tensor, Tensor], after: tuple[Tensor, Tensor], **gates: Tensor
+    ) -> None:
+        """Show a step: what came in, the gates, and the states around it."""
+        (h_before, c_before), (h, c) = before, after
+        show(self.shown_as, x=x, **gates, c=c, h=h, h_before=h_before, c_before=c_before)
 
 
 class LSTMCell(_PairCell):
@@ -243,7 +259,8 @@ class LSTMCell(_PairCell):
         candidate = torch.tanh(g)
         c = forget_gate * c + input_gate * candidate
         h = output_gate * torch.tanh(c)
-        show("lstm cell", x=x, input=input_gate, forget=forget_gate, candidate=candidate, output=output_gate, c=c, h=h)
+        gates = {"input": input_gate, "forget": forget_gate, "candidate": candidate, "output": output_gate}
+        self.show_step(x, state, (h, c), **gates)
         return h, (h, c)
 
     def fused(
@@ -307,7 +324,8 @@ class PeepholeLSTMCell(_PairCell):
         c = forget_gate * c + input_gate * candidate
         output_gate = torch.sigmoid(o + see_output * c)
         h = output_gate * torch.tanh(c)
-        show("lstm cell", x=x, input=input_gate, forget=forget_gate, candidate=candidate, output=output_gate, c=c, h=h)
+        gates = {"input": input_gate, "forget": forget_gate, "candidate": candidate, "output": output_gate}
+        self.show_step(x, state, (h, c), **gates)
         return h, (h, c)
 
 

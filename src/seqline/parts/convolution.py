@@ -149,7 +149,9 @@ class CausalConvolutionBlock(nn.Module):
     ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B K D"]]:
         """Read new inputs behind those in the state."""
         y, state = self.convolution(x, state, mask)
-        return (x + y) * RESIDUAL_SCALE, state
+        h = (x + y) * RESIDUAL_SCALE
+        show("block", h=h)
+        return h, state
 
 
 class CentredConvolutionBlock(nn.Module):
@@ -171,4 +173,6 @@ class CentredConvolutionBlock(nn.Module):
         """Map every position; beyond a row's ends stand zeros, whatever its padding holds."""
         x = x * is_real[..., None]
         around = nn.functional.pad(x, (0, 0, self.reach, self.reach))
-        return (x + self.convolution(around)) * RESIDUAL_SCALE
+        h = (x + self.convolution(around)) * RESIDUAL_SCALE
+        show("block", h=h)
+        return h

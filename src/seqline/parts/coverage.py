@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from seqline.intervene import by_hand
 from seqline.parts.attention import KeyValues, SourceAttention, windowed_weights
 from seqline.parts.recurrent import unroll
 from seqline.parts.scores import AdditiveScore
@@ -72,9 +73,10 @@ class CoverageAttention(SourceAttention):
             view = self.window(q, memory.is_real, state.window)
             # V_a b is a term a key, so it may join U_a k before the score adds W_a q to each.
             scores = self.score(q, memory.keys + covered[..., None] * self.coverage)
-            weights = windowed_weights(scores, view)
+            weights = by_hand(self, windowed_weights(scores, view))
             context = self.dropout(weights) @ memory.values
-            show("attention", query=q, scores=scores, weights=weights, context=context, coverage=covered[:, None])
+            shown = {"query": q, "scores": scores, "weights": weights, "context": context, "mask": view.is_allowed}
+            show("attention", **shown, coverage=covered[:, None])
             return context[:, 0], CoverageState(view.state, covered + weights[:, 0])
 
         return unroll(step, query, state, mask)

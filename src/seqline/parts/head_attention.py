@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import nn
 
+from seqline.intervene import by_hand
 from seqline.parts.attention import KeyValues, SourceAttention, windowed_weights
 from seqline.parts.windows import Everywhere, Window
 from seqline.shapes import Bool, Float, Tensor
@@ -45,7 +46,9 @@ class HeadAttention(SourceAttention):
 
     def prepare(self, outputs: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> KeyValues:
         """Project keys and values [B H S E]."""
-        return KeyValues(self._split(self.key(outputs)), self._split(self.value(outputs)), is_real)
+        keys, values = self._split(self.key(outputs)), self._split(self.value(outputs))
+        show("keys and values", keys=keys, values=values)
+        return KeyValues(keys, values, is_real)
 
     def initial_state(self, memory: KeyValues) -> Any:
         """Return the window's state before the first query."""
@@ -61,7 +64,8 @@ class HeadAttention(SourceAttention):
         )
         heads = self._split(self.query(query)) * self.head_size**-0.5
         scores = heads @ memory.keys.transpose(2, 3)
-        weights = windowed_weights(scores, in_heads)
+        weights = by_hand(self, windowed_weights(scores, in_heads))
         context = self.dropout(weights) @ memory.values
-        show("multi-head attention", query=heads, scores=scores, weights=weights, context=context)
+        seen = view.is_allowed[:, None]
+        show("multi-head attention", query=heads, scores=scores, weights=weights, context=context, mask=seen)
         return context.transpose(1, 2).flatten(2), view.state

@@ -149,6 +149,12 @@ def scaled(steps: Sequence[LayerStep], rate: Float[Tensor, "B H N 1"]) -> list[L
     return [LayerStep(a, rate * errors) for a, errors in steps]
 
 
+def norm_of(weights: Weights) -> Float[Tensor, "B H"]:
+    """Return the Euclidean norm of each head's weights and biases together."""
+    squares = [part.square().sum((2, 3)) for layer in weights for part in layer]
+    return torch.stack(squares).sum(0).sqrt()
+
+
 def summed(steps: Sequence[LayerStep]) -> Weights:
     """Return the sum over the tokens of their gradients."""
     return tuple(Affine(a.transpose(2, 3) @ errors, errors.sum(2, keepdim=True)) for a, errors in steps)

@@ -14,7 +14,7 @@ from torch import nn
 from seqline.parts.cells import Cell, state_after
 from seqline.parts.scan import scan
 from seqline.shapes import Bool, Float, Tensor
-from seqline.watch import show
+from seqline.watch import is_watched, show
 
 
 class Gated(NamedTuple):
@@ -26,6 +26,8 @@ class Gated(NamedTuple):
 
 class _LinearCell(Cell):
     """c_t = decay_t * c_{t-1} + added_t, both made of x_t alone; h_t is a function of c_t; the state is c."""
+
+    shown_as = "linear cell"
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__(input_size, hidden_size)
@@ -46,7 +48,9 @@ class _LinearCell(Cell):
         decay, added = self.gated(x)
         c = decay * state + added
         h = self.output_of(c)
-        show("linear cell", x=x, decay=decay, added=added, c=c, h=h)
+        if is_watched(self.shown_as):
+            h_before = self.output_of(state)
+            show(self.shown_as, x=x, decay=decay, added=added, c=c, h=h, c_before=state, h_before=h_before)
         return h, c
 
     def fused(

@@ -13,6 +13,7 @@ from torch import nn
 
 from seqline.errors import UserError
 from seqline.shapes import Bool, Float, Int, Tensor
+from seqline.watch import show
 
 
 def positions_from(start: Int[Tensor, " B"], is_real: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
@@ -72,7 +73,9 @@ class Sinusoid(PositionScheme):
         self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "B T"], is_real: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "B T D"]:
         """Add PE(p)."""
-        return x + sinusoid(positions, x.shape[-1], x.dtype)
+        added = sinusoid(positions, x.shape[-1], x.dtype)
+        show("positions", positions=positions, added=added)
+        return x + added
 
 
 class LearnedPositions(PositionScheme):
@@ -106,7 +109,9 @@ class LearnedPositions(PositionScheme):
                 fix="shorten the text, train with a larger max_length, or train with positions that need no table",
             )
         # What stands behind a row's end has no position of its own and means nothing.
-        return x + self.table[positions.clamp(max=max_length - 1)]
+        added = self.table[positions.clamp(max=max_length - 1)]
+        show("positions", positions=positions, added=added)
+        return x + added
 
 
 class AddPositions(nn.Module):

@@ -90,7 +90,7 @@ class Recurrent(nn.Module):
     ) -> tuple[Float[Tensor, "B T D"], Any]:
         """Map inputs and the state before them to outputs and the state after them."""
         has_holes = mask is not None and not is_right_padded(mask)
-        done = None if has_holes or is_watched() else self.cell.fused(x, state, mask)
+        done = None if has_holes or is_watched(self.cell.shown_as) else self.cell.fused(x, state, mask)
         if done is None:
             return unroll(self.cell, x, state, mask)
         outputs, state = done

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seqline.parts.positions import PositionScheme, sinusoid
 from seqline.shapes import Bool, Float, Int, Tensor
+from seqline.watch import show
 
 
 class ScaledSinusoid(PositionScheme):
@@ -16,4 +17,6 @@ class ScaledSinusoid(PositionScheme):
         self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "B T"], is_real: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "B T D"]:
         """Return x with its positions."""
-        return x * x.shape[-1] ** 0.5 + sinusoid(positions, x.shape[-1], x.dtype)
+        added = sinusoid(positions, x.shape[-1], x.dtype)
+        show("positions", positions=positions, added=added)
+        return x * x.shape[-1] ** 0.5 + added

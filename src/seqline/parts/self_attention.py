@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from seqline.intervene import by_hand, is_by_hand
 from seqline.parts.attention import KeyValues, masked_softmax
 from seqline.parts.attention_positions import AttentionPositions
 from seqline.shapes import Bool, Float, Tensor
@@ -60,7 +61,12 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         """Attend to the pieces, which together hold S entries; no piece is copied. `bias` is added to the scores."""
         # torch's kernel takes keys in one piece, shows no weights, and would draw other chances than the formula.
-        is_fused = len(pieces) == 1 and not is_watched() and not (self.training and self.dropout.p > 0)
+        is_fused = (
+            len(pieces) == 1
+            and not is_watched("multi-head attention")
+            and not is_by_hand(self)
+            and not (self.training and self.dropout.p > 0)
+        )
         context = (
             self.fused(query, pieces[0], is_allowed, bias)
             if is_fused
@@ -78,11 +84,11 @@ class MultiHeadAttention(nn.Module):
         scores = scores.view(*query.shape[:3], -1)
         if bias is not None:
             scores = scores + bias.to(scores.dtype)
-        weights = masked_softmax(scores, is_allowed)
+        weights = by_hand(self, masked_softmax(scores, is_allowed))
         shares = self.dropout(weights).view(*grouped.shape[:3], -1).split([p.keys.shape[2] for p in pieces], dim=-1)
         context = torch.stack([w @ piece.values for w, piece in zip(shares, pieces, strict=True)]).sum(0)
         context = context.view_as(query)
-        show("multi-head attention", query=scaled, scores=scores, weights=weights, context=context)
+        show("multi-head attention", query=scaled, scores=scores, weights=weights, context=context, mask=is_allowed)
         return context
 
     def fused(
@@ -111,6 +117,7 @@ class SelfAttention(nn.Module):
         """Let every position read every real one."""
         new = self.attention.prepare(x, is_real)
         query, keys = self.positions.place(self.attention.split(self.attention.query(x)), new.keys, is_real)
+        show("keys and values", keys=keys, values=new.values)
         bias = self.positions.bias(x.shape[1], is_real)
         return self.attention.attend(query, [new._replace(keys=keys)], is_real[:, None, None], bias)
 
@@ -170,6 +177,7 @@ class CausalSelfAttention(nn.Module):
         new = self.attention.prepare(x, is_real)
         query, keys = self.positions.place(self.attention.split(self.attention.query(x)), new.keys, all_real)
         new = new._replace(keys=keys)
+        show("keys and values", keys=keys, values=new.values)
         causal = torch.ones(length, all_real.shape[1], dtype=torch.bool, device=x.device)
         is_allowed = causal.tril(all_real.shape[1] - length) & all_real[:, None]
         bias = self.positions.bias(length, all_real)

@@ -16,6 +16,7 @@ from seqline.parts.inner_models import (
     InnerModel,
     Weights,
     learned,
+    norm_of,
     residual_while_learning,
     scaled,
     summed,
@@ -100,7 +101,7 @@ class TTT(nn.Module):
         """Learn from each token, then answer it; one inner batch at a time, or token by token while watched."""
         is_real = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if mask is None else mask
         tokens = self.tokens(x * is_real[..., None], positions_from(state.num_read, is_real) % self.inner_batch)
-        one_by_one = is_watched() or x.shape[1] == 1
+        one_by_one = is_watched("ttt") or x.shape[1] == 1
         z, state = (self.one_by_one if one_by_one else self.in_batches)(tokens, state, is_real)
         return self.output(self.norm(z.transpose(1, 2).flatten(2))), state
 
@@ -125,12 +126,25 @@ class TTT(nn.Module):
         change = map_tensors(torch.add, state.change, summed(scaled(steps, rate)))
         weights = map_tensors(torch.sub, state.start, change)
         z = self.inner.finish(query, self.inner.residual(query, weights))[:, :, 0]
-        if is_watched():
-            before = self.inner.loss(key, value, map_tensors(torch.sub, state.start, state.change))[..., 0]
-            after = self.inner.loss(key, value, weights)[..., 0]
-            show("ttt", inner_loss=before, inner_loss_after=after, learning_rate=rate[..., 0, 0], z=z)
+        if is_watched("ttt"):
+            self.show_step(token, map_tensors(torch.sub, state.start, state.change), weights, z)
         num_read = state.num_read + 1
         return z, self.closed(TTTState(state.start, change, num_read), num_read == self.inner_batch)
+
+    def show_step(self, token: Tokens, before: Weights, after: Weights, z: Float[Tensor, "B H E"]) -> None:
+        """Show one step of learning: the inner loss and the first layer's weights around it, and how far all weights went."""
+        key, value = token.key[:, :, None], token.value[:, :, None]
+        show(
+            "ttt",
+            inner_loss=self.inner.loss(key, value, before)[..., 0],
+            inner_loss_after=self.inner.loss(key, value, after)[..., 0],
+            learning_rate=token.rate[..., 0],
+            weights_before=before[0].weight,
+            weights=after[0].weight,
+            weights_norm=norm_of(after),
+            change_norm=norm_of(map_tensors(torch.sub, after, before)),
+            z=z,
+        )
 
     def closed(self, state: TTTState, is_full: Bool[Tensor, " B"]) -> TTTState:
         """Let the rows whose inner batch is full begin a new one, at the weights they have reached."""

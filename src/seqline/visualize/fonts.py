@@ -1,4 +1,4 @@
-"""Which fonts draw a text: the bundled DejaVu Sans first, then the user's, then well-known ones of this machine.
+"""Which fonts draw a text: the bundled DejaVu Sans first, the user's, the bundled Chinese, well-known ones of this machine.
 
 Pictures load exactly these files, so that a result does not depend on what else is installed.
 """
@@ -19,6 +19,9 @@ from seqline.files import open_regular
 from seqline.visualize.extras import require
 
 BUNDLED = Path(str(files("seqline.visualize").joinpath("fonts", "DejaVuSans.ttf")))
+# The Chinese characters that seqline itself prints (docs/chinese_font.py makes the file); others come from the machine.
+CHINESE = BUNDLED.with_name("SeqlineSansSC.otf")
+CHINESE_FAMILY = "Seqline Sans SC"
 VARIABLE = "SEQLINE_FONTS"
 # File name, family that the drawings name, number inside a collection. The first file found of each line is taken.
 _KNOWN: tuple[tuple[tuple[str, str, int], ...], ...] = (
@@ -92,6 +95,7 @@ def _candidates() -> Iterator[Font]:
     yield _font(BUNDLED, "DejaVu Sans", 0)
     for name in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         yield _font(Path(name), None, 0)
+    yield _font(CHINESE, CHINESE_FAMILY, 0)
     found = _installed()
     for line in _KNOWN:
         known = next(((name, family, number) for name, family, number in line if name in found), None)

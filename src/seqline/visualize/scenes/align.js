@@ -1,7 +1,11 @@
 // Alignment heatmap: each produced word is a row, each word that could be read a column, depth is the attention weight.
-import { num, sum, maxOf, range, clamp, settle, say, withState, firstMissing, missing, stepCount, stepOf, producedBy, tOfOutput } from "./_lib.js";
-import { theme, sequential, colourIndex, scaled, text, rect, line, group, fit, items, aggregate, hiddenMass, pickBlock, pickMatrix } from "./_lib.js";
-import { columnPlan, columnLabels, rowLabels, heat, legend, badge, page, box } from "./_lib.js";
+import { hiddenMass, pickBlock, pickMatrix } from "./_attention.js";
+import { colourIndex, scaled, sequential, theme } from "./_colour.js";
+import { badge, box, group, legend, line, missing, page, rect, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { clamp, fit, maxOf, num, range, sum } from "./_text.js";
+import { aggregate, columnLabels, columnPlan, items, rowLabels } from "./_tokens.js";
+import { firstMissing, producedBy, say, settle, stepCount, stepOf, tOfOutput, withState } from "./_trace.js";
 
 export const meta = {
   id: "align",

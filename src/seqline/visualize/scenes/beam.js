@@ -1,7 +1,11 @@
 // The beam tree: which partial outputs were kept at each step, which were dropped, and the path that won.
 
-import { box, clamp, colourIndex, em, fit, firstMissing, group, heat, items, keyRow, legend, line, maxOf, missing, num, one, page, path } from "./_lib.js";
-import { columnLabels, columnPlan, rect, rowLabels, say, sequential, settle, tag, text, theme, tokenLabel, withState } from "./_lib.js";
+import { colourIndex, sequential, theme } from "./_colour.js";
+import { box, group, keyRow, legend, line, missing, page, path, rect, tag, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { clamp, em, fit, maxOf, num } from "./_text.js";
+import { columnLabels, columnPlan, items, rowLabels, tokenLabel } from "./_tokens.js";
+import { firstMissing, one, say, settle, withState } from "./_trace.js";
 
 export const meta = {
   id: "beam",

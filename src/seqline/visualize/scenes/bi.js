@@ -1,7 +1,11 @@
 // Two directions: one lane reads from the first word on, one from the last word back, and their states are joined.
 
-import { COLUMN_UNITS, DIVERGING, arrow, box, clamp, colourColumn, columnPlan, firstMissing, footLabels, group, items, legend, maxOf, missing, num, one, page, path, range } from "./_lib.js";
-import { rect, say, settle, text, theme, withState, writeTimes } from "./_lib.js";
+import { DIVERGING, theme } from "./_colour.js";
+import { arrow, box, legend, missing, page, rect, text } from "./_draw.js";
+import { COLUMN_UNITS, colourColumn } from "./_grid.js";
+import { clamp, maxOf, range } from "./_text.js";
+import { columnPlan, footLabels, items } from "./_tokens.js";
+import { firstMissing, one, say, settle, withState, writeTimes } from "./_trace.js";
 
 export const meta = {
   id: "bi",

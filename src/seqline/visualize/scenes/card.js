@@ -1,5 +1,8 @@
 // Model card: what the model is, where its parameters are, how it decoded, and which checks held.
-import { box, brief, em, fit, firstMissing, group, grouped, line, many, maxOf, missing, missingSentence, one, page, pill, rect, say, settle, sum, text, theme, withState, wrap } from "./_lib.js";
+import { theme } from "./_colour.js";
+import { box, group, line, missing, missingSentence, page, pill, rect, text } from "./_draw.js";
+import { brief, em, fit, grouped, maxOf, sum, wrap } from "./_text.js";
+import { firstMissing, many, one, say, settle, withState } from "./_trace.js";
 
 export const meta = {
   id: "card",

@@ -1,7 +1,12 @@
 // Two traces side by side under one player, and where both hold the same words, their difference.
 
-import { DIVERGING, brief, box, clamp, colourIndex, columnLabels, columnPlan, fit, group, has, headCount, heat, items, layerCount, legend, many, maxOf, missing } from "./_lib.js";
-import { aggregate, num, page, pickBlock, pickMatrix, producedBy, range, rowLabels, say, sequential, settle, signedIndex, stepCount, stepOf, text, theme, withState, writeTimes } from "./_lib.js";
+import { headCount, layerCount, pickBlock, pickMatrix } from "./_attention.js";
+import { DIVERGING, colourIndex, sequential, signedIndex, theme } from "./_colour.js";
+import { box, group, legend, missing, page, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { brief, clamp, fit, maxOf, num, range } from "./_text.js";
+import { aggregate, columnLabels, columnPlan, items, rowLabels } from "./_tokens.js";
+import { has, many, producedBy, say, settle, stepCount, stepOf, withState, writeTimes } from "./_trace.js";
 
 export const meta = {
   id: "compare",

@@ -1,7 +1,12 @@
 // The bottleneck: one vector for the whole sentence, or a new one for every word.
 
-import { COLUMN_UNITS, DIVERGING, arrow, box, colourColumn, columnPlan, clamp, fit, fnv, footLabels, group, items, layerCount, legend, many, maxOf, missing, num, one } from "./_lib.js";
-import { nowOutput, page, path, pickMatrix, range, rect, say, settle, stepCount, stepOf, text, theme, tOfOutput, withState } from "./_lib.js";
+import { layerCount, pickMatrix } from "./_attention.js";
+import { DIVERGING, theme } from "./_colour.js";
+import { arrow, box, group, legend, missing, page, path, rect, text } from "./_draw.js";
+import { COLUMN_UNITS, colourColumn } from "./_grid.js";
+import { clamp, fit, fnv, maxOf, num, range } from "./_text.js";
+import { columnPlan, footLabels, items } from "./_tokens.js";
+import { many, nowOutput, one, say, settle, stepCount, stepOf, tOfOutput, withState } from "./_trace.js";
 
 export const meta = {
   id: "context",

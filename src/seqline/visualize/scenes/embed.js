@@ -1,5 +1,10 @@
 // From a word to the vector that enters the model: word, one-hot vector, row of the embedding table, plus position.
-import { arrow, axisTokens, box, clamp, DIVERGING, em, firstMissing, fit, group, has, heat, inkOn, labelWidth, legend, line, maxOf, missing, missingSentence, num, one, page, pill, range, rect, say, settle, signedColour, signedIndex, text, theme, tokenLabel, withState } from "./_lib.js";
+import { DIVERGING, inkOn, signedColour, signedIndex, theme } from "./_colour.js";
+import { arrow, box, group, legend, missing, missingSentence, page, pill, rect, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { clamp, em, fit, maxOf, num, range } from "./_text.js";
+import { axisTokens, labelWidth, tokenLabel } from "./_tokens.js";
+import { firstMissing, has, one, say, settle, withState } from "./_trace.js";
 
 export const meta = {
   id: "embed",

@@ -1,6 +1,9 @@
 // Gradient per time step: how much of the loss reaches a state many steps back, on a log scale.
 
-import { box, brief, circle, clamp, em, fit, group, line, many, marker, maxOf, missing, num, page, path, powerOfTen, range, rect, say, seriesColour, seriesDash, settle, tag, text, theme, xy } from "./_lib.js";
+import { seriesColour, seriesDash, theme } from "./_colour.js";
+import { box, circle, group, line, marker, missing, page, rect, tag, text } from "./_draw.js";
+import { brief, clamp, fit, maxOf, num, powerOfTen, range, xy } from "./_text.js";
+import { many, say, settle } from "./_trace.js";
 
 export const meta = {
   id: "grad",

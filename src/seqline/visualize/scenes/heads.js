@@ -1,5 +1,11 @@
 // The grid of heads: one small map a layer and head, beside them the named summaries (mean, max, rollout).
-import { aggregate, attentionNotes, axisTokens, badge, box, clamp, colourIndex, em, firstMissing, fnv, group, headCount, heat, items, kindName, layerCount, legend, line, maxOf, missing, missingSentence, num, page, pickBlock, pickMatrix, range, rect, reducedText, say, scaled, sequential, settle, sum, tag, text, theme, withState } from "./_lib.js";
+import { attentionNotes, headCount, kindName, layerCount, pickBlock, pickMatrix, reducedText } from "./_attention.js";
+import { colourIndex, scaled, sequential, theme } from "./_colour.js";
+import { badge, box, group, legend, line, missing, missingSentence, page, rect, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { clamp, em, fnv, maxOf, num, range, sum } from "./_text.js";
+import { aggregate, axisTokens, items } from "./_tokens.js";
+import { firstMissing, say, settle, withState } from "./_trace.js";
 
 export const meta = {
   id: "heads",

@@ -1,7 +1,10 @@
 // Cache growth: every step adds one column of keys and values a layer and reuses all the others.
 
-import { box, brief, clamp, columnPlan, firstMissing, footLabels, group, has, items, keyRow, line, marker, maxOf, missing, num, one, page, range, rect } from "./_lib.js";
-import { nowOutput, say, seriesColour, settle, stepCount, stepOf, tag, text, theme, ticks, tOfOutput, withState, xy } from "./_lib.js";
+import { seriesColour, theme } from "./_colour.js";
+import { box, group, keyRow, line, marker, missing, page, rect, tag, text } from "./_draw.js";
+import { brief, clamp, maxOf, num, range, ticks, xy } from "./_text.js";
+import { columnPlan, footLabels, items } from "./_tokens.js";
+import { firstMissing, has, nowOutput, one, say, settle, stepCount, stepOf, tOfOutput, withState } from "./_trace.js";
 
 export const meta = {
   id: "kv",

@@ -1,5 +1,10 @@
 // Word to word: who reads whom, as lines whose width and opacity are the weight, with the ranked list of the selected word.
-import { axisName, attentionNotes, badge, box, clamp, fit, group, items, line, missing, missingSentence, firstMissing, num, page, path, pickBlock, pickMatrix, aggregate, rect, reducedText, say, settle, sum, text, theme, withState, em, kindName } from "./_lib.js";
+import { attentionNotes, axisName, kindName, pickBlock, pickMatrix, reducedText } from "./_attention.js";
+import { theme } from "./_colour.js";
+import { badge, box, group, line, missing, missingSentence, page, path, rect, text } from "./_draw.js";
+import { clamp, em, fit, num, sum } from "./_text.js";
+import { aggregate, items } from "./_tokens.js";
+import { firstMissing, say, settle, withState } from "./_trace.js";
 
 export const meta = {
   id: "lines",

@@ -1,6 +1,9 @@
 // The cell in beats: LSTM forget, write, update, read; GRU reset, candidate, mix. Line width and colour are the values.
-import { num, clamp, meanAbs, settle, say, withState, one, has, firstMissing, missing, stepCount, stepOf } from "./_lib.js";
-import { theme, signedColour, DIVERGING, inkOn, group, rect, path, circle, line, text, em, fit, tokenLabel, legend, page, box } from "./_lib.js";
+import { DIVERGING, inkOn, signedColour, theme } from "./_colour.js";
+import { box, circle, group, legend, line, missing, page, path, rect, text } from "./_draw.js";
+import { clamp, em, fit, meanAbs, num } from "./_text.js";
+import { tokenLabel } from "./_tokens.js";
+import { firstMissing, has, one, say, settle, stepCount, stepOf, withState } from "./_trace.js";
 
 export const meta = {
   id: "lstm",

@@ -1,5 +1,10 @@
 // Positional encoding: the table as a map, four dimensions as curves, and how similar two positions are by their distance.
-import { box, circle, clamp, DIVERGING, em, firstMissing, fit, group, heat, inkOn, keyRow, legend, line, marker, maxOf, minOf, missing, num, one, page, path, range, rect, say, settle, signedColour, signedIndex, sum, text, theme, ticks, tokenLabel, withState } from "./_lib.js";
+import { DIVERGING, inkOn, signedColour, signedIndex, theme } from "./_colour.js";
+import { box, circle, group, keyRow, legend, line, marker, missing, page, path, rect, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { clamp, em, fit, maxOf, minOf, num, range, sum, ticks } from "./_text.js";
+import { tokenLabel } from "./_tokens.js";
+import { firstMissing, one, say, settle, withState } from "./_trace.js";
 
 export const meta = {
   id: "pe",

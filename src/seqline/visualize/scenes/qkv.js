@@ -1,5 +1,11 @@
 // One query in numbers, in five beats: q·k, divide by √d, mask, softmax, weighted sum of values.
-import { axisTokens, badge, box, clamp, DIVERGING, em, firstMissing, fit, group, has, headCount, heat, kindName, layerCount, legend, line, maxOf, missing, missingSentence, nowOutput, num, one, page, pickBlock, pickMatrix, range, rect, reducedText, say, settle, signedIndex, sum, text, theme, tokenLabel, withState } from "./_lib.js";
+import { headCount, kindName, layerCount, pickBlock, pickMatrix, reducedText } from "./_attention.js";
+import { DIVERGING, signedIndex, theme } from "./_colour.js";
+import { badge, box, group, legend, line, missing, missingSentence, page, rect, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { clamp, em, fit, maxOf, num, range, sum } from "./_text.js";
+import { axisTokens, tokenLabel } from "./_tokens.js";
+import { firstMissing, has, nowOutput, one, say, settle, withState } from "./_trace.js";
 
 export const meta = {
   id: "qkv",

@@ -1,7 +1,11 @@
 // Hidden state over time: the network unrolled over the sentence, and one unit with its numbers.
 
-import { DIVERGING, arrow, box, circle, clamp, columnPlan, firstMissing, footLabels, group, heat, items, legend, line, maxOf, missing, num, one, page, pill, range, rect, say } from "./_lib.js";
-import { settle, signedIndex, stepCount, stepOf, tag, text, theme, withState, writeTimes, xy } from "./_lib.js";
+import { DIVERGING, signedIndex, theme } from "./_colour.js";
+import { arrow, box, circle, group, legend, line, missing, page, rect, tag, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { clamp, maxOf, num, range, xy } from "./_text.js";
+import { columnPlan, footLabels, items } from "./_tokens.js";
+import { firstMissing, one, say, settle, stepCount, stepOf, withState, writeTimes } from "./_trace.js";
 
 export const meta = {
   id: "rnn",

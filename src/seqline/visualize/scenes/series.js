@@ -1,6 +1,9 @@
 // Forecast from a history of any length: what was read, what was predicted, what came true.
 
-import { box, brief, circle, clamp, colour, firstMissing, group, keyRow, line, maxOf, minOf, missing, num, one, page, path, range, rect, say, sequential, settle, tag, text, theme, ticks, xy } from "./_lib.js";
+import { colour, sequential, theme } from "./_colour.js";
+import { box, circle, group, keyRow, line, missing, page, path, rect, tag, text } from "./_draw.js";
+import { brief, clamp, maxOf, minOf, num, range, ticks, xy } from "./_text.js";
+import { firstMissing, one, say, settle } from "./_trace.js";
 
 export const meta = {
   id: "series",

@@ -1,6 +1,9 @@
 // Logits to token: for one step the best candidates with logit and probability, the rest, and the temperature.
-import { num, sum, maxOf, minOf, range, clamp, settle, say, withState, one, firstMissing, missing, stepCount, stepOf, nowOutput, tOfOutput } from "./_lib.js";
-import { theme, group, rect, line, circle, text, em, fit, isolate, tokenLabel, labelWidth, badge, page, box } from "./_lib.js";
+import { theme } from "./_colour.js";
+import { box, circle, group, line, missing, page, rect, text } from "./_draw.js";
+import { clamp, em, fit, isolate, maxOf, minOf, num, range, sum } from "./_text.js";
+import { labelWidth, tokenLabel } from "./_tokens.js";
+import { firstMissing, nowOutput, one, say, settle, stepCount, tOfOutput, withState } from "./_trace.js";
 
 export const meta = {
   id: "softmax",

@@ -1,7 +1,12 @@
 // Training curves: loss, metrics and learning rate, and the alignment of one sentence at several moments.
 
-import { box, brief, clamp, colourIndex, columnLabels, columnPlan, firstMissing, group, heat, items, keyRow, legend, line, maxOf, minOf, missing, num, one, page } from "./_lib.js";
-import { pickMatrix, range, rowLabels, say, sequential, seriesColour, settle, tag, text, theme, ticks, withState, xy } from "./_lib.js";
+import { pickMatrix } from "./_attention.js";
+import { colourIndex, sequential, seriesColour, theme } from "./_colour.js";
+import { box, group, keyRow, legend, line, missing, page, tag, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { brief, clamp, maxOf, minOf, num, range, ticks, xy } from "./_text.js";
+import { columnLabels, columnPlan, items, rowLabels } from "./_tokens.js";
+import { firstMissing, one, say, settle, withState } from "./_trace.js";
 
 export const meta = {
   id: "train",

@@ -1,7 +1,11 @@
 // The inner loss: a layer whose memory W is itself trained, one gradient step a token, while it reads.
 
-import { DIVERGING, box, brief, circle, clamp, columnPlan, firstMissing, footLabels, group, heat, items, keyRow, legend, line, maxOf, missing, num, one, page, range } from "./_lib.js";
-import { rect, say, settle, signedIndex, tag, text, theme, withState } from "./_lib.js";
+import { DIVERGING, signedIndex, theme } from "./_colour.js";
+import { box, circle, group, keyRow, legend, line, missing, page, rect, tag, text } from "./_draw.js";
+import { heat } from "./_grid.js";
+import { brief, clamp, maxOf, num, range } from "./_text.js";
+import { columnPlan, footLabels, items } from "./_tokens.js";
+import { firstMissing, one, say, settle, withState } from "./_trace.js";
 
 export const meta = {
   id: "ttt",

@@ -1,4 +1,4 @@
-"""The tour behind `seqline demo`: four models on the built-in toy pair, trained, compared and asked to translate."""
+"""The four trainings of the tour: one toy corpus, four models, as many at a time as there are cores."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from seqline import files
-from seqline.data.text import read_pairs
 from seqline.data.toy import make_corpus, write_corpus
 from seqline.errors import UserError
-from seqline.report import evaluate
-from seqline.run_folder import read_manifest
-from seqline.translator import Translation, Translator
 
 Say = Callable[[str], None]
 
@@ -28,28 +23,10 @@ RNN = ["training.learning_rate=0.008", "training.batch_tokens=800"]
 MODELS: dict[str, tuple[int, list[str]]] = {
     "encoder-decoder": (800, RNN),
     "contextual": (800, RNN),
-    "luong": (800, [*RNN, "model.score=dot", "model.input_feeding=false"]),
+    "luong": (800, [*RNN, "model.score=dot", "model.input_feeding=false", "training.snapshots=10"]),
     "transformer": (1200, ["training.learning_rate=0.003", "training.batch_tokens=700"]),
 }
 SLOWEST_FIRST = ("transformer", "luong", "contextual", "encoder-decoder")  # so that two cores end together
-SENTENCES = (
-    "je suis étudiant",
-    "squatch mange de la pizza",
-    "la pizza est sortie du four et elle a bon goût",
-    "la pizza est sortie du four et il a besoin d' être réparé",
-)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the comparison; bleu_long: on sources of over 25 words."""
-
-    name: str
-    bleu: float
-    bleu_long: float
-    num_parameters: int
-    seconds: float
-    tokens_per_second: float
 
 
 def train_all(folder: Path, say: Say, steps: int | None = None, num_pairs: int = NUM_PAIRS) -> None:
@@ -100,49 +77,3 @@ def _train_one(name: str, folder: Path, max_steps: int | None, say: Say, childre
         process.stderr.close()
     if code:
         raise UserError(f"training {name} ended with exit status {code}", fix=lines[-1] if lines else "no message")
-
-
-def compare(folder: Path) -> tuple[list[Row], dict[str, Translator]]:
-    """Score every model on the test set, with the run's own beam."""
-    pairs = read_pairs(str(folder / "data" / "test.tsv"))
-    rows, translators = [], {}
-    for name in MODELS:
-        translator = translators[name] = Translator.load(folder / name)
-        facts = read_manifest(folder / name)
-        report = evaluate(translator, pairs)
-        _, long = report.short_and_long
-        seconds = facts["training_seconds"]
-        rows.append(
-            Row(
-                name,
-                report.scores[0].value,
-                long.bleu or 0.0,
-                facts["num_parameters"],
-                seconds,
-                facts["target_tokens_seen"] / seconds,
-            )
-        )
-    return rows, translators
-
-
-def as_table(rows: Sequence[Row]) -> list[str]:
-    """Return the comparison as lines of text."""
-    lines = [f"{'model':<16}{'BLEU':>7}{'over 25 words':>15}{'parameters':>12}{'seconds':>9}{'tokens/s':>10}"]
-    for row in rows:
-        lines.append(
-            f"{row.name:<16}{row.bleu:>7.1f}{row.bleu_long:>15.1f}{row.num_parameters:>12,}"
-            f"{row.seconds:>9.0f}{row.tokens_per_second:>10,.0f}"
-        )
-    return lines
-
-
-def long_sentence(folder: Path) -> str:
-    """Return the first test sentence of 26 to 32 words."""
-    sources = [pair.source for pair in read_pairs(str(folder / "data" / "test.tsv")).pairs]
-    return next(source for source in sources if 26 <= len(source.split()) <= 32)
-
-
-def show_translation(translation: Translation) -> str:
-    """Return an output and how it ended."""
-    output = translation.outputs[0]
-    return f"{output.text} {'<eos>' if output.is_finished else f'... (length limit, {output.max_tokens} pieces)'}"

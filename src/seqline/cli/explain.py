@@ -1,0 +1,113 @@
+"""`seqline explain`: one text through one model, everything recorded, one picture, page or trace written."""
+
+from __future__ import annotations
+
+import os
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seqline.cli.options import Beam, Device, Json, Threads, prepare_torch, print_json, write_lines
+from seqline.errors import UserError
+
+if TYPE_CHECKING:
+    from seqline.visualize.trace import Bundle, Trace
+
+RECORDED = (".json", ".json.gz")
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(help="Folder of a run, or a recorded trace (.json, .json.gz).")],
+    text: Annotated[
+        str | None,
+        typer.Argument(help="Text to translate, go on from or label; - is standard input. None for a recorded trace."),
+    ] = None,
+    view: Annotated[str, typer.Option(help="What to draw: timeline, align, softmax, ...; all makes a folder.")] = (
+        "timeline"
+    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write: html, svg, png, gif, mp4, csv, or json for the trace. Default: a new page."),
+    ] = None,
+    beam: Beam = None,
+    force: Annotated[
+        list[str] | None, typer.Option(metavar="STEP=WORD", help="What if: this word as output STEP; may be repeated.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="The view's state, such as layer=1.")
+    ] = None,
+    device: Device = "cpu",
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Look inside: record one text with a trained model, or draw a trace that was recorded."""
+    from seqline.tables import parse_override
+
+    state = dict(parse_override(one) for one in settings or [])
+    is_recorded = run.name.lower().endswith(RECORDED)
+    if is_recorded:
+        trace = _recorded(run, text, beam, force)
+    else:
+        prepare_torch(device, threads)
+        trace = _record(run, text, beam, force, device)
+    path = out or _free_page(run, view)
+    if path.name.lower().endswith(RECORDED):
+        trace.write(path)
+    else:
+        trace.save(path, view=view, **state)
+    _say(trace, path, as_json)
+
+
+def _recorded(run: Path, text: str | None, beam: int | None, force: list[str] | None) -> Trace | Bundle:
+    from seqline.visualize.trace import Trace
+
+    if text is not None or beam or force:
+        given = "a text" if text is not None else "--beam" if beam else "--force"
+        raise UserError(
+            f"is a recorded trace, which takes no {given.removeprefix('a ')}", where=str(run), fix="leave it out"
+        )
+    return Trace.read(run)
+
+
+def _record(run: Path, text: str | None, beam: int | None, force: list[str] | None, device: str) -> Trace:
+    from seqline.api import explain as record
+
+    if text is None:
+        raise UserError("expected a text to explain", where="TEXT", fix="give one behind the run, or - to read it")
+    if text == "-":
+        from seqline.data.lines import read_text
+
+        text = read_text(text).removesuffix("\n")
+    wanted = dict(_forced(one) for one in force or [])
+    return record(run, text, beam_size=beam, force=wanted or None, device=device)
+
+
+def _forced(option: str) -> tuple[int, str]:
+    step, equals, word = option.partition("=")
+    if not equals or not word or not step.isascii() or not step.isdigit():
+        raise UserError(f"expected STEP=WORD, got {option!r}", where="--force", fix="write for instance 2=cat")
+    return int(step), word
+
+
+def _free_page(run: Path, view: str) -> Path:
+    """Return the name of a page that is not there yet; of a folder for the view all."""
+    stem = run.name.lower().removesuffix(".gz").removesuffix(".json") or "trace"
+    ending = "" if view == "all" else ".html"
+    names = chain([f"{stem}-{view}{ending}"], (f"{stem}-{view}-{n}{ending}" for n in count(2)))
+    return next(Path(name) for name in names if not os.path.lexists(name))
+
+
+def _say(trace: Trace | Bundle, path: Path, as_json: bool) -> None:
+    from seqline.visualize.trace import Bundle
+
+    documents = [one.document for one in trace.traces] if isinstance(trace, Bundle) else [trace.document]
+    failed = [check["id"] for document in documents for check in document["checks"] if not check["ok"]]
+    target: Any = (documents[0].get("target") or {}).get("text")
+    if as_json:
+        print_json({"file": str(path), "source": documents[0]["source"]["text"], "target": target, "failed": failed})
+        return
+    lines = [] if target is None else [target]
+    lines += [f"a check did not hold: {name}" for name in failed]
+    write_lines([*lines, f"written: {path}"])

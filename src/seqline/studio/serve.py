@@ -1,0 +1,93 @@
+"""Serving the live page: one address of this machine, until Ctrl+C."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+
+import uvicorn
+from starlette.applications import Starlette
+
+from seqline.errors import UserError
+from seqline.studio.app import Studio, create_app
+from seqline.studio.guard import is_loopback, is_wildcard
+from seqline.studio.runs import Runs
+
+SECONDS_TO_FINISH = 2
+Say = Callable[[str], None]
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, which on a signal first ends the streams that would keep it waiting."""
+
+    def __init__(self, app: Starlette) -> None:
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        )
+        super().__init__(config)
+        self.studio: Studio = app.state.studio
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop at a signal."""
+        self.stop()
+        super().handle_exit(sig, frame)
+
+    def stop(self) -> None:
+        """End the streams, take no more work, and stop as soon as what runs is done."""
+        self.studio.live.close()
+        self.studio.desk.close()
+        self.should_exit = True
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address; port 0 takes any free one.
+
+    Raises:
+        UserError: the port is taken, or the address is none of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+        bound.listen(64)  # so that the address may be opened as soon as it is printed
+    except OSError as error:
+        bound.close()
+        what = f"cannot listen at {host} port {port}: {error.strerror or error}"
+        raise UserError(what, where="--port", fix="choose another port; 0 takes any free one") from error
+    return bound
+
+
+def serve(runs: Runs, host: str, port: int, say: Say) -> None:
+    """Serve the live page until Ctrl+C, which ends it without a complaint.
+
+    Args:
+        runs: what the page offers.
+        host: address to listen at.
+        port: 0 = any free one.
+        say: takes lines for the person who started it.
+
+    Raises:
+        UserError: see `bind`.
+    """
+    bound = bind(host, port)
+    shown = "127.0.0.1" if is_wildcard(host) else f"[{host}]" if ":" in host else host
+    if not is_loopback(host):
+        say(f"warning: {host} can be reached from other machines, and whoever reaches it may use these runs")
+    say(f"seqline studio with {len(runs.entries)} runs: http://{shown}:{bound.getsockname()[1]}/  (Ctrl+C stops it)")
+    server = Server(create_app(runs, host, say))
+    try:
+        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again when all is closed
+            server.run(sockets=[bound])
+        say("stopped")
+    finally:
+        server.stop()
+        bound.close()

@@ -1,0 +1,116 @@
+"""Pieces and words: every piece belongs to the word that it spells, whatever the tokenizer and the text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seqline.data.tokenizer import EOS, UNK, Tokenizer, train_tokenizer
+from seqline.data.words import piece_spans, word_of_pieces
+
+CORPUS = [f"the cat sees a {noun}, she says" for noun in ("house", "dog", "river", "letter", "catalogue")]
+PARTS = [
+    "the",
+    "cat",
+    "catalogue",
+    "zoo",
+    "é",
+    "語",
+    "👩‍👩‍👧",
+    "▁",
+    "\x1f",
+    "\uee81",
+    "<unk>",
+    "Ω",
+    " ",
+    "  ",
+    "\t",
+    "\u3000",
+    ",",
+]
+TEXTS = st.lists(st.sampled_from(PARTS), max_size=12).map("".join)
+
+
+@pytest.fixture(scope="module")
+def tokenizers() -> dict[str, Tokenizer]:
+    made = {kind: train_tokenizer(CORPUS, kind, None) for kind in ("unigram", "bpe", "char", "word")}
+    return made | {"no bytes": train_tokenizer(CORPUS, "unigram", None, byte_fallback=False)}
+
+
+def words(tokenizer: Tokenizer, text: str) -> list[int | None]:
+    return word_of_pieces(tokenizer, tokenizer.encode(text), text)
+
+
+def test_words_by_hand(tokenizers: dict[str, Tokenizer]) -> None:
+    assert words(tokenizers["word"], " the  zoo cat ") == [0, 1, 2]
+    # The space in front of a word belongs to it; white space at the end belongs to none. é is unknown: one id.
+    assert words(tokenizers["char"], "a é ca ") == [0, 1, 1, 2, 2, 2, None]
+    assert words(tokenizers["char"], "") == []
+    ids = [*tokenizers["char"].encode("a a"), EOS]
+    assert word_of_pieces(tokenizers["char"], ids, "a a") == [0, 1, 1, None]
+
+
+def test_the_bytes_of_a_character_belong_to_its_word(tokenizers: dict[str, Tokenizer]) -> None:
+    found = words(tokenizers["unigram"], "語語 語")
+    assert found in ([0] * 6 + [1] * 4, [0] * 6 + [1] * 3)  # the space may be a piece of its own or a byte
+    spans = piece_spans(tokenizers["unigram"], tokenizers["unigram"].encode("語a"), "語a")
+    assert spans == [(0, 0), (0, 0), (0, 1), (1, 2)]
+
+
+def test_unknown_runs_end_where_the_known_text_goes_on(tokenizers: dict[str, Tokenizer]) -> None:
+    tokenizer = tokenizers["no bytes"]
+    text = "the 語語語 cat Ω"
+    ids = tokenizer.encode(text)
+    assert ids.count(UNK) == 2
+    spans = piece_spans(tokenizer, ids, text)
+    assert [text[begin:end] for i, (begin, end) in zip(ids, spans, strict=True) if i == UNK] == ["語語語", "Ω"]
+    assert sorted({w for w in words(tokenizer, text) if w is not None}) == [0, 1, 2, 3]
+
+
+def test_an_output_spells_its_unknown_piece(tokenizers: dict[str, Tokenizer]) -> None:
+    for tokenizer in (tokenizers["word"], tokenizers["no bytes"]):
+        ids = [*tokenizer.encode("the"), UNK, *tokenizer.encode("cat")]
+        text = tokenizer.decode(ids)
+        found = word_of_pieces(tokenizer, ids, text)
+        begin, end = piece_spans(tokenizer, ids, text)[len(tokenizer.encode("the"))]
+        assert text[begin:end].strip() == "<unk>"
+        assert found[-1] == len(text.split()) - 1
+
+
+@given(TEXTS)
+@pytest.mark.parametrize("name", ["unigram", "bpe", "char", "word", "no bytes"])
+def test_every_word_has_its_pieces_in_order(tokenizers: dict[str, Tokenizer], name: str, text: str) -> None:
+    tokenizer = tokenizers[name]
+    ids = tokenizer.encode(text)
+    found = word_of_pieces(tokenizer, [*ids, EOS], text)
+    assert len(found) == len(ids) + 1
+    assert found[-1] is None
+    known = [word for word in found if word is not None]
+    assert known == sorted(known)
+    assert None not in found[: len(known)]
+    if name != "no bytes":  # where one unknown run may cover several words
+        assert set(known) == set(range(len(text.split())))
+
+
+@given(TEXTS)
+@pytest.mark.parametrize("name", ["unigram", "bpe"])
+def test_spans_cut_the_text_where_the_pieces_say(tokenizers: dict[str, Tokenizer], name: str, text: str) -> None:
+    tokenizer = tokenizers[name]
+    ids = tokenizer.encode(text)
+    spans = piece_spans(tokenizer, ids, text)
+    assert "".join(text[begin:end] for begin, end in spans) == text
+    assert tokenizer.ends(ids) == [len(tokenizer.decode(ids[: n + 1])) for n in range(len(ids))]
+
+
+@given(st.data())
+@pytest.mark.parametrize("name", ["unigram", "bpe", "char", "word", "no bytes"])
+def test_whatever_a_model_writes_is_cut_into_its_own_words(
+    tokenizers: dict[str, Tokenizer], name: str, data: st.DataObject
+) -> None:
+    tokenizer = tokenizers[name]
+    ids = data.draw(st.lists(st.integers(0, tokenizer.vocab_size - 1), max_size=20))
+    text = tokenizer.decode(ids)
+    assert tokenizer.ends(ids) == [len(tokenizer.decode(ids[: n + 1])) for n in range(len(ids))]
+    found = word_of_pieces(tokenizer, ids, text)
+    assert {word for word in found if word is not None} == set(range(len(text.split())))
