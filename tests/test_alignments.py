@@ -110,7 +110,7 @@ def test_outputs_carry_the_alignment_of_their_own_text(
         for output in translation.outputs:
             assert output.alignment == translator.align([(translation.source, output.text)])[0]
             size = len(translation.source.split()), len(output.text.split())
-            assert all(i < size[0] and j < size[1] for i, j in output.alignment)
+            assert all(i < size[0] and j < size[1] for i, j in output.alignment or ())
     assert made[-2].outputs[0].alignment == ()
     assert EMPTY.alignment is None
 

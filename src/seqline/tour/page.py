@@ -167,8 +167,8 @@ def _measured(chapter: Chapter, findings: Findings) -> str:
 def _length_widget(chart: str, num_sentences: int) -> str:
     values = {"sentences": str(num_sentences)}
     return (
-        '<div class="lengths"><label for="length">' + word("length") + '</label>'
-        '<input type="range" id="length" min="0" max="0" value="0"><output id="length-now" for="length"></output>'
+        '<div class="lengths"><label for="length-slider">' + word("length") + '</label>'
+        '<input type="range" id="length-slider" min="0" max="0" value="0"><output id="length-now" for="length-slider"></output>'
         f'<div id="length-said" aria-live="polite"></div><p class="fine">{word("pick")}</p></div>'
         f'<figure class="chart-box">{chart}<figcaption>'
         f'{both(lambda story: rich(story.page["buckets"], values))}</figcaption></figure>'

@@ -23,7 +23,7 @@
   }
 
   function showLength() {
-    const slider = at("length");
+    const slider = at("length-slider");
     const item = data.sentences[Number(slider.value)];
     if (!item) return;
     const now = `${item.length} ${wordOf("words")}`;
@@ -47,7 +47,7 @@
     at("length-said").replaceChildren(...rows);
   }
 
-  const slider = at("length");
+  const slider = at("length-slider");
   slider.max = String(Math.max(0, data.sentences.length - 1));
   slider.addEventListener("input", showLength);
 
