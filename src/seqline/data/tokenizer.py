@@ -10,14 +10,11 @@ between them.
 
 from __future__ import annotations
 
-import codecs
 import io
 import math
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import Any
 
 import sentencepiece
@@ -118,20 +115,6 @@ class Tokenizer:
         if self.kind == "word":
             return " ".join(self._pieces[i] for i in ids if i not in (PAD, BOS, EOS))
         return _unescape(b"".join([self._bytes[i] for i in ids]).decode("utf-8", errors="ignore"))
-
-    def ends(self, ids: Sequence[int]) -> list[int]:
-        """Tell how many characters of `decode(ids)` are spelled when each id is read; a character counts with its last byte."""
-        if self.kind == "word":
-            lengths = [0 if i in (PAD, BOS, EOS) else len(self._pieces[i]) + 1 for i in ids]
-            return [max(0, end - 1) for end in accumulate(lengths)]
-        decoder, raw, ends = codecs.getincrementaldecoder("utf-8")("ignore"), "", []
-        for i in ids:
-            raw += decoder.decode(self._bytes[i])
-            ends.append(len(raw))
-        begins = [
-            match.start() for match in _TO_UNESCAPE.finditer(raw)
-        ]  # each escape is a character that decoding drops
-        return [end - bisect_left(begins, end) for end in ends]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Name each id for display: `▁` stands for a space (not in `word`), `<0x41>` for a byte, `</s>` for eos."""

@@ -24,8 +24,9 @@ from torch import Tensor, nn
 
 from seqline.data.batch import Batch, Example, collate
 from seqline.data.loader import plan_in_order
+from seqline.data.spans import PieceSpan, output_spans, source_spans
 from seqline.data.tokenizer import Tokenizer
-from seqline.data.words import word_of_pieces
+from seqline.data.words import words_of
 from seqline.errors import UserError
 from seqline.evaluation.alignment_metrics import Link
 from seqline.models.encoder_decoder import EncoderDecoder
@@ -89,11 +90,23 @@ class Aligner:
         """Link the words of one pair by its weights [T S], padding behind both."""
         words = word_weights(
             weights[: len(pair.target_ids), : len(pair.source_ids)],
-            word_of_pieces(self.target, pair.target_ids, pair.target),
-            word_of_pieces(self.source, pair.source_ids, pair.source),
+            words_of(_spans(self.target, pair.target_ids, pair.target), pair.target),
+            words_of(_spans(self.source, pair.source_ids, pair.source), pair.source),
             (len(pair.target.split()), len(pair.source.split())),
         )
         return links_of(words)
+
+
+def _spans(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> list[PieceSpan]:
+    """Return where the pieces stand in a text that was read, its end mark behind, or one that was written."""
+    read = source_spans(tokenizer, text)
+    num_read = len(read)
+    if [span.id for span in read] != list(ids[:num_read]):
+        written, spans = output_spans(tokenizer, ids)
+        if written != text:
+            raise ValueError("the ids spell another text")
+        return spans
+    return [*read, *(PieceSpan(i, "", None, None) for i in ids[num_read:])]
 
 
 def attention_size(model: EncoderDecoder) -> tuple[int, int]:
