@@ -115,7 +115,13 @@ def test_a_wide_beam_is_brute_force(name: str) -> None:
     assert finding.difference <= TOLERANCE, finding
 
 
-@pytest.mark.parametrize(("name", "settings"), VARIANTS[::2])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        pytest.param(name, settings, marks=() if name in ("transformer", "transformer-pre") else pytest.mark.slow)
+        for name, settings in VARIANTS
+    ],
+)
 def test_a_long_target_crosses_cache_blocks(name: str, settings: dict[str, Any]) -> None:
     subject = make_subject(name, settings, target_size=9, max_length=4)
     long = Subject(
