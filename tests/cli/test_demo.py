@@ -13,7 +13,7 @@ import pytest
 from seqline import tour
 from seqline.errors import UserError
 from seqline.run_folder import load_run
-from seqline.tour import Row, as_table, show_translation, train_all
+from seqline.tour import Row, as_table, show_translation, train_all, training
 from seqline.translator import Output, Translation
 
 from .conftest import Seqline
@@ -65,7 +65,7 @@ def test_after_a_failure_no_other_training_is_begun(tmp_path: Path, monkeypatch:
             raise UserError("training failed", where=name)
         time.sleep(0.5)
 
-    monkeypatch.setattr(tour, "_train_one", train_one)
+    monkeypatch.setattr(training, "_train_one", train_one)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     with pytest.raises(UserError, match="training failed"):
         train_all(tmp_path / "demo", lambda _: None, steps=1, num_pairs=20)
@@ -111,7 +111,11 @@ def test_the_command_tells_the_whole_tour(
     for sentence in tour.SENTENCES:
         assert sentence in ended.lines
     assert sum(line.startswith("t") and line[1].isdigit() for line in ended.lines if len(line) > 1) >= 4
-    assert ended.lines[-1] == f"  seqline evaluate {tmp_path / 'one/luong'} {tmp_path / 'one/data'} --by-length"
+    assert f"  seqline evaluate {tmp_path / 'one/luong'} {tmp_path / 'one/data'} --by-length" in ended.lines
+    page = tmp_path / "one" / "index.html"
+    assert ended.lines[-3] == f"The whole line as one page, for any browser, without a network: {page}"
+    assert ended.lines[-1].startswith(f"  seqline studio {tmp_path / 'one/luong'} ")
+    assert 500_000 < page.stat().st_size < 6_000_000
     ended = seqline("demo", "--out", tmp_path / "two", "--json")
     assert ended.code == 0
     found = json.loads(ended.lines[0])
@@ -119,12 +123,13 @@ def test_the_command_tells_the_whole_tour(
     assert list(found["translations"]) == list(tour.MODELS)
     assert all(len(made) == len(tour.SENTENCES) + 1 for made in found["translations"].values())
     assert found["timeline"][0]["t"] == 1
+    assert found["page"] == str(tmp_path / "two" / "index.html")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_training_that_fails_ends_the_tour_with_its_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tour, "MODELS", {"luonk": (1, [])})
-    monkeypatch.setattr(tour, "SLOWEST_FIRST", ("luonk",))
+    monkeypatch.setattr(training, "MODELS", {"luonk": (1, [])})
+    monkeypatch.setattr(training, "SLOWEST_FIRST", ("luonk",))
     with pytest.raises(UserError, match=r"training luonk ended with exit status 2; error: .*did you mean 'luong'"):
         train_all(tmp_path / "demo", lambda _: None, steps=1, num_pairs=20)

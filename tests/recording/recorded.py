@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -28,6 +30,22 @@ CASES = [
     for task in TASKS
     if TASKS[task].fits(ARCHITECTURES[arch]) and not (TASKS[task].command in ("tag", "classify") and "tie" in settings)
 ]
+SPECIAL = {"encoder-decoder-lstm", "luong-unfed-local-m", "luong-both-ways-local-p", "luong-coverage", "luong-heads"}
+"""Variants that are recorded in a way of their own, beside the first one of each recipe."""
+
+
+def chosen(
+    cases: Sequence[tuple[str, str]] = CASES, alike: Callable[[str, str], object] = lambda arch, task: (arch, task)
+) -> list[Any]:
+    """Return the cases as parameters: all but the first of those that are alike, and the special translations, are slow."""
+    seen: set[object] = set()
+    marked = []
+    for variant, task in cases:
+        key = alike(VARIANTS[variant][0], task)
+        is_quick = key not in seen or (task == "translation" and variant in SPECIAL)
+        seen.add(key)
+        marked.append(pytest.param(variant, task, marks=() if is_quick else pytest.mark.slow))
+    return marked
 
 
 @cache
@@ -41,8 +59,8 @@ def make_model(variant: str, task: str) -> nn.Module:
     arch, settings = VARIANTS[variant]
     labels = LABELS if TASKS[task].command in ("tag", "classify") else None
     vocabulary = Tokenizers(tokenizer(), tokenizer(), labels).vocabulary._replace(is_shared=False)
-    chosen = TASKS[task].settings_of(ARCHITECTURES[arch])(**settings)
-    return random_weights(TASKS[task].build_model(ARCHITECTURES[arch], chosen, vocabulary))
+    own = TASKS[task].settings_of(ARCHITECTURES[arch])(**settings)
+    return random_weights(TASKS[task].build_model(ARCHITECTURES[arch], own, vocabulary))
 
 
 def user_of(model: nn.Module, task: str) -> Translator | Generator | Labeller:

@@ -18,8 +18,13 @@ ELEMENTS = {
 }  # fmt: skip
 
 
-@cache
 def engine(name: str = "quickjs") -> Engine:
+    """Return this process's engine of a name, with all scenes loaded."""
+    return _engine(name)
+
+
+@cache
+def _engine(name: str) -> Engine:
     made = new_engine(name)
     made.load(link())
     return made

@@ -257,7 +257,9 @@ def test_the_printed_numbers_of_an_lstm_obey_its_equations(k: int, unit: int) ->
 
 @pytest.mark.parametrize("k", range(0, 63, 5))
 def test_the_printed_numbers_of_a_gru_obey_its_equations(k: int) -> None:
-    z, n, before, h = _numbers(scene("gru", "lstm", **call("gru", "lstm", "stateAt", {"unit": 2}, k)), "z n hprev h")
+    z, n, before, h = _numbers(
+        scene("gru", "lstm", **call("gru", "lstm", "stateAt", {"unit": 2}, k)), "z candidate hprev h"
+    )
     assert abs(h - ((1 - z) * n + z * before)) <= 2e-3
 
 

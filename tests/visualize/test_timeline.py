@@ -10,7 +10,9 @@ import pytest
 from seqline.config import load_config
 from seqline.run import train
 from seqline.translator import Translator
-from seqline.visualize.timeline import Moment, as_table, timeline
+from seqline.visualize.synthetic import fixture
+from seqline.visualize.timeline import Moment, as_table, moments
+from seqline.visualize.trace import Trace
 
 from ..small_run import ReversingRun, config_for, write_letters
 
@@ -20,15 +22,19 @@ def translator(reversing_run: ReversingRun) -> Translator:
     return Translator.load(reversing_run.folder)
 
 
-def steps_of(moments: list[Moment], part: str) -> list[Moment]:
-    return [moment for moment in moments if moment.part == part]
+def timeline(translator: Translator, text: str) -> list[Moment]:
+    return moments(translator.explain(text, beam_size=1, timing=False))
+
+
+def steps_of(rows: list[Moment], part: str) -> list[Moment]:
+    return [row for row in rows if row.part == part]
 
 
 @pytest.mark.parametrize("text", ["a", "a b", "a b c d", "h g f e d c b a"])
 def test_moments_are_counted_from_1_the_encoder_first(translator: Translator, text: str) -> None:
-    moments = timeline(translator, text)
-    assert [moment.t for moment in moments] == list(range(1, len(moments) + 1))
-    parts = [moment.part for moment in moments]
+    rows = timeline(translator, text)
+    assert [row.t for row in rows] == list(range(1, len(rows) + 1))
+    parts = [row.part for row in rows]
     assert parts == sorted(parts, key=["encoder", "decoder"].index)
 
 
@@ -100,10 +106,10 @@ def test_other_architectures(tmp_path: Path, arch: str, more: tuple[str, ...], h
     data = write_letters(tmp_path / "data")
     train(config_for(data, "training.max_steps=2", *more, arch=arch), tmp_path / "run")
     loaded = Translator.load(tmp_path / "run")
-    moments = timeline(loaded, "a b c")
-    assert len(steps_of(moments, "encoder")) == 3
+    rows = timeline(loaded, "a b c")
+    assert len(steps_of(rows, "encoder")) == 3
     [translation] = loaded.translate(["a b c"], beam_size=1)
-    writing = steps_of(moments, "decoder")
+    writing = steps_of(rows, "decoder")
     assert len(writing) == translation.outputs[0].num_tokens
     for moment in writing:
         assert len(moment.weights) == (4 if has_weights else 0)
@@ -116,19 +122,32 @@ def test_the_transformer_has_a_timeline_too(tmp_path: Path) -> None:
     overrides = ["model.architecture=transformer", "tokenizer.kind=word", "training.max_steps=2", *sizes]
     data = write_letters(tmp_path / "data")
     train(load_config(None, [*overrides, f"data.train={data}"]), tmp_path / "run")
-    moments = timeline(Translator.load(tmp_path / "run"), "a b c")
-    assert [moment.t for moment in moments] == list(range(1, len(moments) + 1))
-    assert len(steps_of(moments, "encoder")) == 3
+    rows = timeline(Translator.load(tmp_path / "run"), "a b c")
+    assert [row.t for row in rows] == list(range(1, len(rows) + 1))
+    [layer] = steps_of(rows, "encoder")  # one layer reads all words at once
+    assert layer.reads == "a b c </s>"
+    assert layer.writes == "layer 1 of all words: the memory is complete"
 
 
 def test_the_table_is_aligned(translator: Translator) -> None:
-    moments = timeline(translator, "a b")
-    lines = as_table(moments)
-    assert len(lines) == 1 + len(moments)
+    rows = timeline(translator, "a b")
+    lines = as_table(rows)
+    assert len(lines) == 1 + len(rows)
     assert lines[0].split() == ["part", "reads", "writes"]
-    for line, moment in zip(lines[1:], moments, strict=True):
+    for line, moment in zip(lines[1:], rows, strict=True):
         assert line.startswith(f"t{moment.t} ")
         assert line == line.rstrip()
         assert line[lines[0].index("part") :].startswith(moment.part)
         assert line[lines[0].index("reads") :].startswith(moment.reads)
         assert line[lines[0].index("writes") :] == moment.writes
+
+
+def test_the_rows_of_a_known_recording() -> None:
+    trace = fixture("A")
+    assert isinstance(trace, Trace)
+    rows = moments(trace)
+    assert [row.part for row in rows] == ["encoder"] * 4 + ["decoder"] * 5
+    assert rows[5].weights == pytest.approx((0.86, 0.05, 0.06, 0.03))
+    assert rows[5].reads.split(";")[0] == "the"
+    assert rows[5].writes.startswith("pizza  (p = ")
+    assert rows[3].writes.split("  (")[0] == "h_4: the memory is complete"

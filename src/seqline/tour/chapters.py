@@ -52,8 +52,10 @@ def _self_attention(recordings: Recordings) -> tuple[int, int]:
     return int(weights.shape[0]), int(weights.shape[1])
 
 
-def _attention(recordings: Recordings) -> list[Figure]:
-    return [Figure("pizza", "align", {})]
+def _encoder(recordings: Recordings) -> list[Figure]:
+    """Return the cell at the second word, at the unit that moves most over the sentence."""
+    states = document_of(recordings["plain"])["encoder"]["h"][0, 0]
+    return [Figure("plain", "lstm", {"part": "encoder", "t": 2, "unit": int(states.std(axis=0).argmax())})]
 
 
 def _qkv(recordings: Recordings) -> list[Figure]:
@@ -92,7 +94,7 @@ CHAPTERS = (
         f"{_GATES.format('<i>r</i>', 'r', 'r')},   {_GATES.format('<i>z</i>', 'z', 'z')}",
         f"<i>n</i> = tanh(<i>W</i> {_v('x', 't')} + <i>r</i> ⊙ <i>U</i> {_v('h', 't−1')}),   "
         f"{_v('h', 't')} = (1 − <i>z</i>) ⊙ <i>n</i> + <i>z</i> ⊙ {_v('h', 't−1')}",
-    ), _fixed(Figure("plain", "lstm", {"part": "encoder"}))),
+    ), _encoder),
     Chapter("context", (f"<i>C</i> = {_v('h', 'S')}",), _fixed(Figure("three", "context", {}))),
     Chapter("decoder", (
         f"{_v('s', 'n')} = <i>f</i>({_v('y', 'n−1')}, {_v('s', 'n−1')}),   "
@@ -108,7 +110,7 @@ CHAPTERS = (
         f"{_v('e', 'n,i')} = {_v('s', 'n')} · {_v('h', 'i')},   {_v('α', 'n')} = softmax({_v('e', 'n')}),   "
         f"{_v('C', 'n')} = ∑<sub><i>i</i></sub> {_v('α', 'n,i')} {_v('h', 'i')}",
         f"{_v('z', 'n')} = tanh(<i>W</i> [{_v('C', 'n')} ; {_v('s', 'n')}]),   <i>p</i> = softmax(<i>V</i> {_v('z', 'n')})",
-    ), _attention),
+    ), _fixed(Figure("pizza", "align", {}))),
     Chapter("sharpen", ("<i>θ</i> ← <i>θ</i> − <i>η</i> ∇<i>L</i>(<i>θ</i>)",), _fixed(Figure("sharpen", "train", {}))),
     Chapter("position", (
         f"{_v('x', 'p')} + PE(<i>p</i>),   PE(<i>p</i>, 2<i>i</i>) = sin(<i>p</i> / 10000<sup>2<i>i</i>/<i>d</i></sup>),   "

@@ -58,7 +58,9 @@ def changed_by_a_word(translator: Translator, sentences: Sequence[str]) -> tuple
             continue
         states = [_last_state(translator, each) for each in (ids, [middle, *ids[1:]], [*ids[:-1], middle])]
         size = float(np.linalg.norm(states[0])) or 1.0
-        found.append((float(np.linalg.norm(states[1] - states[0])) / size, float(np.linalg.norm(states[2] - states[0])) / size))
+        found.append(
+            (float(np.linalg.norm(states[1] - states[0])) / size, float(np.linalg.norm(states[2] - states[0])) / size)
+        )
     if not found:
         return 0.0, 0.0, 0
     first, last = np.mean(found, axis=0)

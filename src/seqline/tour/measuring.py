@@ -50,11 +50,10 @@ def measure(folder: Path, compared: Compared, recordings: Recordings) -> Finding
         "encoder": _fading(compared, folder),
         "context": _bottleneck(compared, _one(recordings["plain"])),
         "decoder": _confidence(_one(recordings["plain"])),
-        "again": _again(compared),
+        "again": [*_again(compared), *_gradients(recordings["far"])],
         "length": _lengths(compared),
         "attention": _alignment(folder, compared),
         "sharpen": _sharpening(_one(recordings["sharpen"])),
-        "gradient": _gradients(recordings["far"]),
         "heads": _heads(_one(recordings["she"])),
         "transformer": _residual(_one(recordings["she"])),
         "twins": _twins(folder, compared),
@@ -102,7 +101,12 @@ def _places(document: dict[str, Any]) -> list[Said]:
     table = np.asarray(document["positions"]["table"], dtype=np.float64)
     products = table @ table.T
     far = min(len(table) - 1, 8)
-    values = {"same": float(products[0, 0]), "next": float(products[0, 1]), "far": float(products[0, far]), "places": far}
+    values = {
+        "same": float(products[0, 0]),
+        "next": float(products[0, 1]),
+        "far": float(products[0, far]),
+        "places": far,
+    }
     return [said("near_places" if products[0, 1] > products[0, far] else "far_places", **values)]
 
 
@@ -132,7 +136,12 @@ def _confidence(document: dict[str, Any]) -> list[Said]:
 def _again(compared: Compared) -> list[Said]:
     before, after = (_row(compared, name) for name in ("encoder-decoder", "contextual"))
     key = "again_helps" if after.bleu_long > before.bleu_long + 1 else "again_helps_not"
-    values = {"before": before.bleu, "after": after.bleu, "before_long": before.bleu_long, "after_long": after.bleu_long}
+    values = {
+        "before": before.bleu,
+        "after": after.bleu,
+        "before_long": before.bleu_long,
+        "after_long": after.bleu_long,
+    }
     return [said(key, **values)]
 
 

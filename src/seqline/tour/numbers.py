@@ -28,12 +28,13 @@ def models_table(rows: Sequence[Row]) -> str:
         f"<td>{row.num_parameters:,}</td><td>{row.seconds:.0f}</td><td>{row.tokens_per_second:,.0f}</td></tr>"
         for row in rows
     )
-    return f'<div class="scroll"><table class="models"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = f'<table class="models"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="scroll" tabindex="0">{table}</div>'
 
 
 def by_length(pairs: PairSet, compared: Compared) -> tuple[list[str], dict[str, list[float | None]]]:
     """Return the names of the length buckets that hold a sentence, and each model's BLEU in them."""
-    sources, references = ([pair[side] for pair in pairs.pairs] for side in (0, 1))
+    sources, references = [pair.source for pair in pairs.pairs], [pair.target for pair in pairs.pairs]
     labels: list[str] = []
     scores: dict[str, list[float | None]] = {}
     for name, report in compared.reports.items():
@@ -118,22 +119,28 @@ def worked_step(document: dict[str, Any]) -> str:
     scores, weights = (np.asarray(block[name])[-1].mean(axis=0)[n] for name in ("scores", "weights"))
     names = [token["text"] for token in document["source"]["tokens"]]
     top = int(weights.argmax())
-    rows = [("", *names), (word("score"), *(f"{x:.2f}" for x in scores)), (word("weight"), *(f"{x:.3f}" for x in weights))]
+    rows = [
+        ("", *names),
+        (word("score"), *(f"{x:.2f}" for x in scores)),
+        (word("weight"), *(f"{x:.3f}" for x in weights)),
+    ]
     cells = "".join(
         "<tr>" + "".join(_cell(k, r, value, is_top=k == top + 1) for k, value in enumerate(row)) + "</tr>"
         for r, row in enumerate(rows)
     )
-    vectors = "".join(_vector(name, np.asarray(document["decoder"][key])[n]) for name, key in (("C", "context"), ("z", "z")))
+    vectors = "".join(
+        _vector(name, np.asarray(document["decoder"][key])[n]) for name, key in (("C", "context"), ("z", "z"))
+    )
     leaders = "".join(
         f"<tr><th scope='row'>{html.escape(each['text'])}</th><td>{each['logit']:.2f}</td><td>{each['p']:.3f}</td></tr>"
         for each in step["topk"][:4]
     )
     values = {"t": str(step["t"]), "word": outputs[n]}
-    head = f"<th scope='col'>{word('candidate')}</th><th scope='col'>{word('logit')}</th><th scope='col'>{word('probability')}</th>"
+    head = "".join(f"<th scope='col'>{word(name)}</th>" for name in ("candidate", "logit", "probability"))
     return (
         f'<div class="worked">{both(lambda story: rich(story.page["worked"], values), "h3")}'
-        f'<div class="scroll"><table>{cells}</table></div>{vectors}'
-        f'<div class="scroll"><table><tr>{head}</tr>{leaders}</table></div></div>'
+        f'<div class="scroll" tabindex="0"><table>{cells}</table></div>{vectors}'
+        f'<div class="scroll" tabindex="0"><table><tr>{head}</tr>{leaders}</table></div></div>'
     )
 
 

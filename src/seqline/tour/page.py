@@ -54,7 +54,11 @@ def page(folder: Path, compared: Compared, recordings: Recordings, findings: Fin
     wide = "".join(c for c in scripts() if unicodedata.east_asian_width(c) in "WF")
     parts = assets(recordings, text=story_text() + wide)
     body = "".join(
-        [_asset("tour.html").replace("@chapters@", _contents()).replace("@foot@", _foot()), "\n<main id=\"text\">", _hero()]
+        [
+            _asset("tour.html").replace("@chapters@", _contents()).replace("@foot@", _foot()),
+            '\n<main id="text">',
+            _hero(),
+        ]
         + [_chapter(chapter, recordings, findings, widgets.get(chapter.name, "")) for chapter in CHAPTERS]
         + ["</main>\n</div>\n"]
     )
@@ -69,7 +73,7 @@ def page(folder: Path, compared: Compared, recordings: Recordings, findings: Fin
 
 
 def _asset(name: str) -> str:
-    return package_files(__package__).joinpath("page_assets", name).read_text(encoding="utf-8")
+    return package_files("seqline.tour").joinpath("page_assets", name).read_text(encoding="utf-8")
 
 
 def _title(chapter: Chapter) -> str:
@@ -83,7 +87,7 @@ def _contents() -> str:
 def _hero() -> str:
     return (
         f'<header class="hero">{both(lambda s: rich(s.page["title"]), "h1")}'
-        f'{both(lambda s: rich(s.page["lead"]), "p", "")}</header>\n'
+        f"{both(lambda s: rich(s.page['lead']), 'p', '')}</header>\n"
     )
 
 
@@ -149,8 +153,9 @@ def _figure(figure: Figure, is_hidden: bool) -> str:
     )
 
 
-def _choice(figure: Figure, key: str, value: object) -> str:
-    named = word("mean") if value == "mean" else "1" if value is None else str(value + 1) if isinstance(value, int) else str(value)
+def _choice(figure: Figure, key: str, value: str | float | None) -> str:
+    texts = {"mean": word("mean"), None: "1"}
+    named = texts.get(value) or str(value + 1 if isinstance(value, int) else value)
     is_on = figure.state.get(key) == value
     data = html.escape(json.dumps({key: value}), quote=True)
     return f'<button type="button" data-set="{data}" aria-pressed="{str(is_on).lower()}">{named}</button>'
@@ -167,11 +172,11 @@ def _measured(chapter: Chapter, findings: Findings) -> str:
 def _length_widget(chart: str, num_sentences: int) -> str:
     values = {"sentences": str(num_sentences)}
     return (
-        '<div class="lengths"><label for="length-slider">' + word("length") + '</label>'
+        '<div class="lengths"><label for="length-slider">' + word("length") + "</label>"
         '<input type="range" id="length-slider" min="0" max="0" value="0"><output id="length-now" for="length-slider"></output>'
         f'<div id="length-said" aria-live="polite"></div><p class="fine">{word("pick")}</p></div>'
         f'<figure class="chart-box">{chart}<figcaption>'
-        f'{both(lambda story: rich(story.page["buckets"], values))}</figcaption></figure>'
+        f"{both(lambda story: rich(story.page['buckets'], values))}</figcaption></figure>"
         f'<template id="length-words"><span data-word="source">{word("source")}</span>'
         f'<span data-word="reference">{word("reference")}</span><span data-word="cut">{word("cut")}</span>'
         f'<span data-word="words">{word("words")}</span></template>'
@@ -184,6 +189,10 @@ def _commands(folder: Path) -> str:
         ("your_line", f"seqline translate {folder / 'luong'}"),
         ("again_line", "seqline demo"),
     )
-    return '<dl class="commands">' + "".join(
-        f"<dt>{word(name)}</dt><dd><code>{html.escape(line)}</code></dd>" for name, line in lines
-    ) + "</dl>"
+    return (
+        '<dl class="commands">'
+        + "".join(
+            f'<dt>{word(name)}</dt><dd><code tabindex="0">{html.escape(line)}</code></dd>' for name, line in lines
+        )
+        + "</dl>"
+    )

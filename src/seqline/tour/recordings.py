@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import torch
-
-from seqline import files
 from seqline.data.lines import read_lines
 from seqline.data.text import read_pairs
-from seqline.data.tokenizer import BOS
 from seqline.evaluation.alignment_metrics import parse_gold, score_alignments
-from seqline.recording.attention import layers_of
+from seqline.recording.learning import attention_of, curves, read_history
+from seqline.run_folder import load_run
 from seqline.tour.comparing import SENTENCES, long_sentence
 from seqline.training.snapshots import FOLDER, read_snapshots
 from seqline.training.weights import load_weights
 from seqline.translator import Translator
 from seqline.visualize.trace import Bundle, Trace
-from seqline.watch import watch
 
 RECURRENT = ("encoder-decoder", "contextual", "luong")
 ALIGNED = 100
@@ -68,49 +61,19 @@ def learning(run: Path, trace: Trace) -> Trace:
     The sentence of the trace is read again by every snapshot, its final output forced, so that all have the same rows. Loss is
     the mean over the steps since the snapshot before. Without snapshots the trace comes back as it is.
     """
-    translator = Translator.load(run)
-    source = [token["id"] for token in trace.document["source"]["tokens"]]
-    output = [token["id"] for token in trace.document["target"]["tokens"]]
-    history = _history(run)
+    loaded = load_run(run)
+    translator = Translator.of(loaded)
     pairs = read_pairs(str(run.parent / "data" / "test.tsv")).pairs[:ALIGNED]
     gold_file = str(run.parent / "data" / "alignments" / "test.pharaoh")
     gold = parse_gold(read_lines(gold_file), gold_file)[:ALIGNED]
-    snapshots, losses, rates, errors, before = [], [], [], [], 0
+    snapshots, errors = [], {}
     for step, weights in read_snapshots(run / FOLDER):
         load_weights(translator.model, weights, str(run / FOLDER))
-        snapshots.append({"step": step, "weights": attention_of(translator, source, output)})
-        since = [history[k] for k in range(before + 1, step + 1) if k in history]
-        losses.append(float(np.mean([loss for loss, _ in since])) if since else 0.0)
-        rates.append(since[-1][1] if since else 0.0)
+        snapshots.append({"step": step, "weights": attention_of(translator.model, trace.document)})
         links = translator.align([pair[:2] for pair in pairs])
-        errors.append(score_alignments(links, gold).error_rate)
-        before = step
+        errors[step] = score_alignments(links, gold).error_rate
     if not snapshots:
         return trace
-    block = {
-        "steps": [each["step"] for each in snapshots],
-        "loss": losses,
-        "lr": rates,
-        "metrics": {"alignment error rate": errors},
-        "snapshots": snapshots,
-    }
-    return Trace(trace.document | {"training": block})
-
-
-@torch.no_grad()
-def attention_of(translator: Translator, source: list[int], output: list[int]) -> np.ndarray:
-    """Return how a decoder reads its source [L H Q M], the output forced on it."""
-    ids, fed = torch.tensor([source]), torch.tensor([[BOS, *output[:-1]]])
-    with watch(translator.model) as frames:
-        translator.model(ids, torch.ones_like(ids, dtype=torch.bool), fed)
-    return np.stack([layer.weights for layer in layers_of(frames, len(source))])
-
-
-def _history(run: Path) -> dict[int, tuple[float, float]]:
-    """Return the loss and the learning rate of each training step."""
-    found: dict[int, tuple[float, float]] = {}
-    for line in files.read_bytes(run / "metrics.jsonl").decode("utf-8").splitlines():
-        event: dict[str, Any] = json.loads(line)
-        if event["event"] == "step":
-            found[event["step"]] = (event["nats_per_token"], event["learning_rate"])
-    return found
+    block = curves(read_history(loaded), list(errors))
+    metrics = {"alignment error rate": [errors[step] for step in block["steps"].tolist()]}
+    return Trace(trace.document | {"training": {**block, "metrics": metrics, "snapshots": snapshots}})

@@ -45,7 +45,7 @@ def stories() -> tuple[Story, ...]:
     """Read the story in every language."""
     found = []
     for name in LANGUAGES:
-        data = json.loads(files(__package__).joinpath("story", f"{name}.json").read_text(encoding="utf-8"))
+        data = json.loads(files("seqline.tour").joinpath("story", f"{name}.json").read_text(encoding="utf-8"))
         found.append(Story(name, data["lang"], data["page"], data["chapters"], data["said"]))
     return tuple(found)
 
@@ -53,7 +53,7 @@ def stories() -> tuple[Story, ...]:
 def story_text() -> str:
     """Return every character of the story, for the fonts."""
     return "".join(
-        files(__package__).joinpath("story", f"{name}.json").read_text(encoding="utf-8") for name in LANGUAGES
+        files("seqline.tour").joinpath("story", f"{name}.json").read_text(encoding="utf-8") for name in LANGUAGES
     )
 
 

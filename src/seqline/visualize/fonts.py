@@ -6,6 +6,7 @@ Pictures load exactly these files, so that a result does not depend on what else
 from __future__ import annotations
 
 import os
+import struct
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -135,7 +136,7 @@ def _font(path: Path, family: str | None, number: int) -> Font:
             names = font["name"]
             name = family or names.getBestFamilyName() or path.stem
             return Font(name, path, number, frozenset(map(chr, font.getBestCmap() or {})))
-    except (TTLibError, OSError, KeyError) as error:
+    except (TTLibError, OSError, LookupError, ValueError, AssertionError, struct.error) as error:
         raise UserError(
             f"expected a font file, this is none ({error})", where=str(path), fix=f"mend {VARIABLE}"
         ) from error

@@ -52,7 +52,9 @@ def _reading(document: dict[str, Any], step: dict[str, Any], pieces: Sequence[st
     end = ": the memory is complete" if is_last else ""
     if first["pos"] is None:
         return Moment(step["t"], "encoder", " ".join(pieces), f"layer {first['layer'] + 1} of all words{end}", ())
-    lane = [event["pos"] for event in events if (event["layer"], event["dir"]) == (first["layer"], first["dir"])]
+    lane: list[int] = [
+        event["pos"] for event in events if (event["layer"], event["dir"]) == (first["layer"], first["dir"])
+    ]
     reads = ", then ".join(pieces[place] for place in lane)
     names = ", ".join(f"h_{place + 1}" for place in lane)
     states = (document.get("encoder") or {}).get("h")

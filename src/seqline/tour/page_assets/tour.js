@@ -49,6 +49,7 @@
 
   const slider = at("length-slider");
   slider.max = String(Math.max(0, data.sentences.length - 1));
+  slider.value = String(Math.max(0, data.sentences.findIndex((item) => item.length >= 12))); // where the first ones falter
   slider.addEventListener("input", showLength);
 
   at("tour-lang").addEventListener("click", () => speak(root.lang.startsWith("zh") ? "en" : "zh"));
