@@ -16,6 +16,7 @@ from seqline.generator import Generator
 from seqline.label_report import LabelReport
 from seqline.labeller import Labeller
 from seqline.language_report import LanguageReport
+from seqline.recording.learning import with_training
 from seqline.report import Report
 from seqline.run import Trained
 from seqline.run import train as train_run
@@ -110,6 +111,7 @@ def explain(
     beam_size: int | None = None,
     force: Mapping[int, int | str] | None = None,
     device: str = "cpu",
+    training: bool = False,
     **options: Any,
 ) -> Trace:
     """Record what a model does with one text, as `seqline explain RUN TEXT`; the run says which task it is.
@@ -120,6 +122,7 @@ def explain(
         beam_size: hypotheses kept, for a translation.
         force: what if: tokens at output steps counted from 1, for a translation or a continuation.
         device: where to compute.
+        training: with the curves of its training, and how each kept copy of its weights reads this text.
         options: others of `Translator.explain`, `Generator.explain` or `Labeller.explain`.
 
     Raises:
@@ -132,10 +135,12 @@ def explain(
     if force and task not in ("translation", "language_model"):
         raise UserError(f"is for what is written, and this run is for {task}", where="force", fix="leave it out")
     if task == "translation":
-        return Translator.of(loaded).explain(text, beam_size=beam_size, force=force, **options)
-    if task == "language_model":
-        return Generator.of(loaded).explain(text, force=force, **options)
-    return Labeller.of(loaded).explain(text, **options)
+        trace = Translator.of(loaded).explain(text, beam_size=beam_size, force=force, **options)
+    elif task == "language_model":
+        trace = Generator.of(loaded).explain(text, force=force, **options)
+    else:
+        trace = Labeller.of(loaded).explain(text, **options)
+    return with_training(trace, loaded) if training else trace
 
 
 def read_scored(data: str, keys: tuple[str, str]) -> PairSet:

@@ -86,6 +86,7 @@ def test_a_view_takes_its_state(seqline: Seqline, recorded: Path, here: Path) ->
     assert (here / "1.svg").read_bytes() != (here / "2.svg").read_bytes()
 
 
+@pytest.mark.slow
 def test_all_views_make_a_folder(seqline: Seqline, recorded: Path, here: Path) -> None:
     done = seqline("explain", recorded, "--view", "all", "--out", "views")
     assert (done.code, done.stderr, done.lines[-1]) == (0, "", "written: views")

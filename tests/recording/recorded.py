@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -35,14 +35,16 @@ SPECIAL = {"encoder-decoder-lstm", "luong-unfed-local-m", "luong-both-ways-local
 
 
 def chosen(
-    cases: Sequence[tuple[str, str]] = CASES, alike: Callable[[str, str], object] = lambda arch, task: (arch, task)
+    cases: Sequence[tuple[str, str]] = CASES,
+    alike: Callable[[str, str], object] = lambda arch, task: (arch, task),
+    special: Collection[str] = SPECIAL,
 ) -> list[Any]:
     """Return the cases as parameters: all but the first of those that are alike, and the special translations, are slow."""
     seen: set[object] = set()
     marked = []
     for variant, task in cases:
         key = alike(VARIANTS[variant][0], task)
-        is_quick = key not in seen or (task == "translation" and variant in SPECIAL)
+        is_quick = key not in seen or (task == "translation" and variant in special)
         seen.add(key)
         marked.append(pytest.param(variant, task, marks=() if is_quick else pytest.mark.slow))
     return marked
@@ -86,3 +88,9 @@ def record(variant: str, task: str, **options: Any) -> dict[str, Any]:
     if isinstance(user, Translator):
         return user.explain(TEXT, **{"beam_size": 1, **options}).document
     return user.explain(TEXT, **options).document
+
+
+@cache
+def recorded(variant: str, task: str) -> dict[str, Any]:
+    """Return the document of the one recording that all tests look at."""
+    return record(variant, task)

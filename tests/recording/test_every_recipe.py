@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +11,9 @@ import torch
 from seqline.visualize.trace import Trace
 from seqline.watch import watch
 
-from .recorded import CASES, chosen, make_model, record, tokenizer, user_of
+from .recorded import CASES, chosen, make_model, record, recorded, tokenizer, user_of
 
 EACH = pytest.mark.parametrize(("variant", "task"), chosen())
-
-
-@cache
-def recorded(variant: str, task: str) -> dict[str, Any]:
-    return record(variant, task)
 
 
 @EACH
@@ -30,6 +23,10 @@ def test_every_check_holds_and_the_document_is_a_trace(variant: str, task: str) 
     assert {"rows_sum_1", "output_equal", "shapes_named", "attention_path", "packing_error"} <= {
         check["id"] for check in document["checks"]
     }
+    has_gates = any(
+        (document.get(side) or {}).get(name) for side in ("encoder", "decoder") for name in ("gates", "terms")
+    )
+    assert ("gates_parity" in {check["id"] for check in document["checks"]}) == has_gates
     again = Trace.from_json(Trace(document).to_json())
     assert isinstance(again, Trace)
     assert again.document["target"]["text"] == document["target"]["text"]
@@ -83,7 +80,7 @@ def test_a_schedule_writes_every_output_once(variant: str, task: str) -> None:
     assert {r for r in reads if not r.endswith(":init")} <= known
 
 
-@pytest.mark.parametrize(("variant", "task"), chosen(alike=lambda arch, task: task))
+@pytest.mark.parametrize(("variant", "task"), chosen(alike=lambda arch, task: task, special=()))
 def test_two_recordings_are_equal(variant: str, task: str) -> None:
     first, second = (Trace(record(variant, task)).packed() for _ in range(2))
     for packed in (first, second):
@@ -91,7 +88,7 @@ def test_two_recordings_are_equal(variant: str, task: str) -> None:
     assert json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
-@pytest.mark.parametrize(("variant", "task"), chosen(alike=lambda arch, task: (arch, task == "translation")))
+@pytest.mark.parametrize(("variant", "task"), chosen(alike=lambda arch, task: task, special=()))
 def test_recording_changes_nothing(variant: str, task: str) -> None:
     model = make_model(variant, task)
     before = [parameter.detach().clone() for parameter in model.parameters()]
@@ -120,3 +117,11 @@ def test_gradients_with_and_without_watching_are_equal(variant: str, task: str) 
         watched = slopes()
     for a, b in zip(watched, plain, strict=True):
         assert float((a - b).abs().max()) <= 1e-9 * max(1.0, float(b.abs().max()))
+
+
+@pytest.mark.parametrize(("variant", "task"), chosen(alike=lambda arch, task: task, special=()))
+def test_a_notebook_shows_it(variant: str, task: str) -> None:
+    document = recorded(variant, task)
+    shown = Trace(document)._repr_html_()
+    assert shown.lstrip().startswith("<")
+    assert document["source"]["text"] in shown

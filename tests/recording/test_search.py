@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
+from seqline.data.tokenizer import EOS
 from seqline.errors import UserError
+from seqline.recording.document import Options
+from seqline.recording.facts import Origin
+from seqline.recording.forcing import Force
+from seqline.recording.translation import Translating, record_translation
 from seqline.translator import Translator
 
 from .recorded import TEXT, make_model, record, user_of
@@ -42,3 +48,43 @@ def test_a_forced_token_comes_out_and_the_rest_follows() -> None:
         translator.explain(TEXT, force={1: "zebra"})
     with pytest.raises(UserError, match="blank"):
         translator.explain("  ")
+
+
+@pytest.mark.parametrize("variant", ATTENDING)
+def test_rows_follow_parents_that_change_places(variant: str) -> None:
+    """The second step's best continuation is made to come from the second hypothesis, and the other way round."""
+    translator = user_of(make_model(variant, "translation"), "translation")
+    assert isinstance(translator, Translator)
+    leaders: list[int] = []
+
+    def swap(prefix: torch.Tensor, log_probs: torch.Tensor) -> torch.Tensor:
+        log_probs[:, : EOS + 1] = -torch.inf
+        if prefix.shape[1] == 0:
+            leaders[:] = log_probs[0].topk(2).indices.tolist()
+        if prefix.shape[1] in (1, 2):  # the leader may only go on with its worst token, so that it falls behind
+            for row, last in enumerate(prefix[:, -1].tolist()):
+                worst_first = log_probs[row].masked_fill(log_probs[row].isinf(), 1.0).argsort()
+                kept = worst_first[0] if [last] == leaders[:1] and prefix.shape[1] == 1 else log_probs[row].argmax()
+                value = log_probs[row, kept].clone()
+                log_probs[row] = -torch.inf
+                log_probs[row, kept] = value
+        return log_probs
+
+    tokenizer = translator.tokenizers.source
+    subject = Translating(translator.model, tokenizer, tokenizer, [swap], "none", lambda n: 5, Origin("x"))
+    document = record_translation(subject, TEXT, 2, Force({}), Options(timing=False)).document
+    nodes = document["beam"]["nodes"]
+    second = [one for one in nodes if one["t"] == 2 and one["state"] == "live"]
+    assert [nodes[one["parent"]]["token"]["id"] for one in second] == leaders[::-1]
+    path, node = [], document["beam"]["best"]
+    while node is not None:
+        path.insert(0, node)
+        node = nodes[node]["parent"]
+    output = [nodes[n]["token"]["id"] for n in path]
+    forced = record_translation(subject, TEXT, 1, Force(dict(enumerate(output, 1))), Options(timing=False)).document
+    for found in (document, forced):
+        assert [token["id"] for token in found["target"]["tokens"]] == output
+    rows = next(block for block in forced["attention"] if block["kind"] == "cross")["weights"].mean((0, 1))
+    assert np.abs(document["beam"]["attention"][path] - rows).max() <= 1e-10
+    one, other = (document["beam"]["attention"][n["id"]] for n in nodes if n["t"] == 3 and n["state"] == "live")
+    assert np.abs(one - other).max() > 1e-6  # so that a mixed-up row would be seen

@@ -147,6 +147,7 @@ def test_other_refusals_are_sentences_too(client: Any) -> None:
         (client.get("/api/none"), 404),
         (post("/api/export", json={"trace_id": "none"}), 404),
         (post("/api/export", json={"trace_id": "none", "format": "exe"}), 400),
+        (post("/api/export", json={"trace_id": "none", "view": "all"}), 400),
     ]
     for answer, status in cases:
         assert answer.status_code == status
@@ -234,6 +235,21 @@ def test_every_step_of_the_schedule_is_an_event(client: Any, monkeypatch: pytest
     assert written == [token["text"] or token["piece"] for token in trace["target"]["tokens"]]
     client.post("/api/trace", json=QUICK | {"force": [{"step": 1, "id": 99_999}]})
     assert told[-1][0] == "failed"
+
+
+async def dropped() -> int:
+    stream = live.Live()
+    for _ in range(live.MOST_PAGES + 1):
+        events = stream.listen()
+        assert events is not None
+        await events.aclose()  # type: ignore[attr-defined]  # gone before the first line was sent
+    return len(stream._pages)
+
+
+def test_a_page_that_went_at_once_takes_no_place() -> None:
+    import asyncio
+
+    assert asyncio.run(dropped()) == 0
 
 
 async def heard(stream: live.Live) -> list[str]:

@@ -7,17 +7,20 @@ import xml.etree.ElementTree as ET
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 from seqline.visualize.engine import installed_engines
 from seqline.visualize.link import view_names
+from seqline.visualize.trace import Trace
 
-from .svg import ELEMENTS, NAMESPACE, call, call_on, having
+from .svg import ELEMENTS, NAMESPACE, call, call_on, cells, having
 
 FIXTURES = ("A", "C", "D")
 BAD = ("NaN", "undefined", "\ufffd", "[object", "var(", "class=")
 LONG = ("timeline", "align", "softmax")
-CASES = [(view, name) for view in view_names() for name in FIXTURES] + [(view, "E") for view in LONG]
+CASES: list[Any] = [(view, name) for view in view_names() for name in FIXTURES]
+CASES += [pytest.param(view, "E", marks=pytest.mark.slow) for view in LONG]
 
 
 @cache
@@ -115,3 +118,15 @@ def test_both_engines_draw_the_same_string(view: str, name: str) -> None:
     assert drawn(view, name) == call(name, view, "scene", on="v8")
     state = {"theme": "dark", "lang": "zh", "t": 2}
     assert call(name, view, "scene", state) == call(name, view, "scene", state, on="v8")
+
+
+def test_weights_alone_show_every_row_at_the_last_step_and_one_at_the_first() -> None:
+    trace = Trace.from_numpy(np.full((3, 2), 0.5), ["a", "b", "c"], ["x", "y"], "cross")
+    document = trace.decoded()
+    assert len(cells(ET.fromstring(call_on(document, "align", "scene")))) == 6
+    assert len(cells(ET.fromstring(call_on(document, "align", "scene", {"t": 1})))) == 2
+
+
+def test_one_trace_has_nothing_to_compare_with() -> None:
+    assert call("A", "compare", "meta")["missing"] == "second trace"
+    assert call("K", "compare", "meta")["missing"] is None

@@ -59,7 +59,7 @@ def test_svg_can_carry_its_font(tmp_path: Path) -> None:
     assert ET.fromstring(text).attrib["data-view"] == "align"
 
 
-@pytest.mark.parametrize("scale", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scale", [1, 2, 4])
 def test_png_has_the_size_asked_for_and_colours(tmp_path: Path, scale: int) -> None:
     save(fixture("D"), tmp_path / "a.png", "align", {"scale": scale})
     shown = pixels((tmp_path / "a.png").read_bytes())
@@ -86,8 +86,8 @@ def test_chinese_beside_isolated_arabic_is_drawn_and_not_boxed() -> None:
     line = '<text x="5" y="30" font-size="24">{}</text></svg>'
     loaded = fonts.load_fonts("出来")
     families = ", ".join(f"'{font.family}'" for font in loaded)
-    alone = pixels(raster.png(head.format(families) + line.format("出来"), loaded))
-    beside = pixels(raster.png(head.format(families) + line.format("出来\u2067من\u2069"), loaded))
+    alone = pixels(png(head.format(families) + line.format("出来"), loaded))
+    beside = pixels(png(head.format(families) + line.format("出来\u2067من\u2069"), loaded))
     assert (alone[:, :50] < 255).any()
     assert np.array_equal(alone[:, :50], beside[:, :50])
 
@@ -199,6 +199,8 @@ def test_all_views_go_into_one_folder_with_an_index(tmp_path: Path, monkeypatch:
         ("a.gif", "align", {"fps": 0}, "fps: expected a number above 0"),
         ("a.gif", "card", {}, "has one frame; save a png or an svg"),
         ("a.html", "align", {"laier": 1}, "did you mean 'layer'?"),
+        ("a.svg", "align", {"row": 2.5}, "state: the view align of this trace cannot be drawn with row=2.5"),
+        ("a.png", "align", {"width": 1e9}, "is more than 100,000,000 pixels; choose a smaller scale"),
     ],
 )
 def test_what_cannot_be_written_is_said_in_one_line(

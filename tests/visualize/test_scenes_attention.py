@@ -250,6 +250,7 @@ def test_lines_has_one_frame_a_query(studio: Studio) -> None:
 # ---- heads -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_heads_shows_every_map_with_the_hash_of_its_weights(studio: Studio) -> None:
     for kind in ("encoder_self", "cross"):
         weights = np.array(block(decoded("E"), kind)["weights"])

@@ -220,6 +220,39 @@ def test_a_gzip_bomb_and_an_endless_text_are_refused(tmp_path: Path, monkeypatch
             Trace.read(tmp_path / name)
 
 
+def test_what_a_small_file_unpacks_to_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = single("C").packed()
+    name = "attention[0].weights"
+    value["tensors"] = {name: value["tensors"][name]}
+    for block in value["attention"]:
+        block |= {"weights": {"$t": name}, "scores": {"$t": name}}
+    monkeypatch.setattr(reading, "MAX_TENSOR_BYTES", 5 * 8 * 2 * 4 * 11 * 11)  # of the six uses of one tensor
+    with pytest.raises(UserError, match="holds more than 38,720 bytes"):
+        Trace.from_json(json.dumps(value))
+    value["tensors"][name] |= {"dtype": "u8", "shape": [10_000, 10_000]}
+    with pytest.raises(UserError, match=r"scores: a tensor of shape \[10000, 10000\] is too large"):
+        Trace.from_json(json.dumps(value))
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong", "message"),
+    [
+        (("source", "tokens", 0, "word"), 99, r"source\.tokens\[0\]\.word: expected indexes below"),
+        (("target", "words", 1, "tok"), [0, 99], r"target\.words\[1\]\.tok: expected indexes below"),
+        (("beam", "nodes", 1, "parent"), 1, r"beam\.nodes\[1\]: expected nodes in order"),
+        (("beam", "best"), 99_999, r"beam\.best: expected a node below"),
+    ],
+)
+def test_what_names_something_that_is_not_there_is_refused(place: tuple[Any, ...], wrong: Any, message: str) -> None:
+    value = single("G").packed()
+    holder: Any = value
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = wrong
+    with pytest.raises(UserError, match=message):
+        Trace.from_json(json.dumps(value))
+
+
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, "9" * 5000, '{"schema":"trace/1","minor":NaN}', "", "\ufeff{}", '{"schema": "\ud800"}']
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,7 @@ from seqline.errors import UserError
 
 if TYPE_CHECKING:
     from seqline.data.text import PairSet
+    from seqline.evaluation.alignment import Reading
     from seqline.evaluation.alignment_metrics import GoldLinks
     from seqline.label_report import LabelReport
     from seqline.language_report import LanguageReport
@@ -79,15 +80,9 @@ def evaluate(
     else:
         pairs = read_scored(data, split_keys(keys) if keys else loaded.config.data.keys)
         if task == "translation":
-            found = _translations(
-                loaded,
-                pairs,
-                beam_size=beam,
-                lowercase=lowercase,
-                batch_rows=batch_rows,
-                gold=None if alignments is None else _read_gold(str(alignments), pairs),
-                reading=Reading(align_layer, align_head),
-            )
+            gold = None if alignments is None else _read_gold(str(alignments), pairs)
+            reading = Reading(align_layer, align_head)
+            found = _translations(loaded, pairs, beam, batch_rows, lowercase, gold, reading)
             lines = _lines(found, by_length)
         else:
             found = _labels(loaded, pairs, batch_rows)
@@ -114,13 +109,30 @@ def _read_gold(file: str, pairs: PairSet) -> list[GoldLinks]:
     return gold
 
 
-def _translations(loaded: Run, pairs: PairSet, **options: Any) -> Report:
+def _translations(
+    loaded: Run,
+    pairs: PairSet,
+    beam: int | None,
+    batch_rows: int | None,
+    lowercase: bool,
+    gold: list[GoldLinks] | None,
+    reading: Reading,
+) -> Report:
     from seqline.cli.progress import counting
     from seqline.report import evaluate as evaluate_run
     from seqline.translator import Translator
 
     with counting("translating", len(pairs.pairs)) as on_done:
-        report = evaluate_run(Translator.of(loaded), pairs, on_done=on_done, **options)
+        report = evaluate_run(
+            Translator.of(loaded),
+            pairs,
+            beam_size=beam,
+            lowercase=lowercase,
+            batch_rows=batch_rows,
+            on_done=on_done,
+            gold=gold,
+            reading=reading,
+        )
     for warning in report.warnings:
         say(f"warning: {warning}")
     return report

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from seqline.visualize.trace import Bundle, Trace
 
 RECORDED = (".json", ".json.gz")
+LEARNING = ("train", "all")
+"""The views that look back on the training."""
 
 
 def explain(
@@ -46,17 +48,22 @@ def explain(
     from seqline.tables import parse_override
 
     state = dict(parse_override(one) for one in settings or [])
+    writes_trace = out is not None and out.name.lower().endswith(RECORDED)
+    if writes_trace and state:
+        raise UserError("is for a picture, and a trace holds everything", where="--set", fix="leave it out")
     is_recorded = run.name.lower().endswith(RECORDED)
     if is_recorded:
         trace = _recorded(run, text, beam, force)
     else:
         prepare_torch(device, threads)
-        trace = _record(run, text, beam, force, device)
+        trace = _record(run, text, beam, force, device=device, training=view in LEARNING)
     path = out or _free_page(run, view)
-    if path.name.lower().endswith(RECORDED):
+    if writes_trace:
         trace.write(path)
     else:
-        trace.save(path, view=view, **state)
+        from seqline.visualize.export import save
+
+        save(trace, path, view, state)
     _say(trace, path, as_json)
 
 
@@ -71,17 +78,25 @@ def _recorded(run: Path, text: str | None, beam: int | None, force: list[str] | 
     return Trace.read(run)
 
 
-def _record(run: Path, text: str | None, beam: int | None, force: list[str] | None, device: str) -> Trace:
+def _record(
+    run: Path, text: str | None, beam: int | None, force: list[str] | None, *, device: str, training: bool
+) -> Trace:
     from seqline.api import explain as record
 
+    if beam and force:
+        raise UserError("has no meaning with --force, which takes the best token", where="--beam", fix="leave it out")
     if text is None:
         raise UserError("expected a text to explain", where="TEXT", fix="give one behind the run, or - to read it")
     if text == "-":
         from seqline.data.lines import read_text
 
         text = read_text(text).removesuffix("\n")
-    wanted = dict(_forced(one) for one in force or [])
-    return record(run, text, beam_size=beam, force=wanted or None, device=device)
+    wanted: dict[int, str] = {}
+    for step, word in map(_forced, force or []):
+        if step in wanted:
+            raise UserError(f"step {step} is given twice", where="--force", fix="force one word a step")
+        wanted[step] = word
+    return record(run, text, beam_size=beam, force=wanted or None, device=device, training=training)
 
 
 def _forced(option: str) -> tuple[int, str]:

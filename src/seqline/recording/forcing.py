@@ -84,11 +84,18 @@ def forced(
         penalty: for the score.
         prompt: ids that are read first.
         eos_id: what ends the output; None: only the limit does.
+
+    Raises:
+        UserError: a step that the output does not reach.
     """
     ids, total, token, device = [], 0.0, prompt[-1], limit.device
     state = decoder.initial_state(memory, 1)
     if len(prompt) > 1:
         _, state = decoder(torch.tensor([list(prompt[:-1])], device=device), state, memory)
+    last = max(wanted, default=0)
+    if last > int(limit):
+        what = f"expected a step up to {int(limit)}, where the output ends at the latest, got {last}"
+        raise UserError(what, where="force", fix="force an earlier step")
     while len(ids) < int(limit) and not (ids and token == eos_id):
         logits, state = decoder(torch.tensor([[token]], device=device), state, memory)
         prefix = torch.tensor([ids], dtype=torch.long, device=device)
@@ -97,4 +104,7 @@ def forced(
         token = int(allowed_log_probs(logits, prefix, rules).argmax()) if chosen is None else chosen
         total += float(free[0, token])
         ids.append(token)
+    if last > len(ids):
+        what = f"the output ends at step {len(ids)} and never reaches step {last}"
+        raise UserError(what, where="force", fix="force an earlier step")
     return Hypothesis(tuple(ids), total, penalty.score(total, len(ids)), token == eos_id)

@@ -60,9 +60,10 @@ def _byte_places(read: str, text: str) -> list[int]:
         return list(range(len(text.encode("utf-8")) + 1))
     offsets = list(accumulate((len(c.encode("utf-8")) for c in text), initial=0))
     found: list[int] = []
-    for character, place in zip(read, _places(read, text), strict=False):
+    places = _places(read, text)
+    for character, place, behind in zip(read, places, places[1:], strict=False):
         size, start = len(character.encode("utf-8")), offsets[min(place, len(text))]
-        is_same = text[place : place + 1] == character
+        is_same = text[place : place + 1] == character and behind > place  # not the first half of an escape
         found += [start + k if is_same else start for k in range(size)]
     return [*found, offsets[-1]]
 

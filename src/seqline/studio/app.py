@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from seqline.errors import UserError, did_you_mean
+from seqline.files import read_bytes
 from seqline.studio.asked import FORMATS, MOST_BYTES, ExportAsked, TraceAsked, read
 from seqline.studio.desk import Busy, Desk, Kept, Shelf
 from seqline.studio.guard import Guard
@@ -23,6 +24,7 @@ from seqline.studio.live import Live, steps_of
 from seqline.studio.page import fonts_of, live_page
 from seqline.studio.runs import Runs
 from seqline.visualize.export import save
+from seqline.visualize.link import view_names
 from seqline.visualize.trace import Bundle, Trace
 
 MEDIA_TYPES = {
@@ -77,6 +79,9 @@ class Studio:
         if asked.format not in FORMATS:
             what = f"no format named {asked.format[:40]!r}"
             raise UserError(what, where="format", fix=did_you_mean(asked.format, FORMATS))
+        if asked.view not in view_names():  # `save` takes "all" too, which is a folder
+            what = f"no view named {asked.view!r}"
+            raise UserError(what, where="view", fix=did_you_mean(asked.view, view_names()))
         kept = self._kept(asked.trace_id)
         shown = _member(kept.trace, asked.member)
         if asked.format == "trace":
@@ -165,12 +170,9 @@ def _sentence(error: BaseException) -> str:
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    detail = error.detail if isinstance(error, HTTPException) else "internal error"
-    known = {404: "there is nothing at this address", 405: "this address takes another method"}
-    sentence = known.get(status, detail) if detail in ("Not Found", "Method Not Allowed") else detail
-    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-    return _refusal(status, sentence, headers)
+    refused = cast("HTTPException", error)  # Starlette's type for handlers is wider than what it calls this one with
+    known = {"Not Found": "there is nothing at this address", "Method Not Allowed": "this address takes another method"}
+    return _refusal(refused.status_code, known.get(refused.detail, refused.detail), dict(refused.headers or {}))
 
 
 def _refusal(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
@@ -204,7 +206,6 @@ def _drawn(shown: Trace | Bundle, name: str, asked: ExportAsked) -> bytes:
     """Return the very bytes of the file that `save` writes."""
     state: dict[str, Any] = {key: value for key, value in asked.state.items() if key not in ("font", "frame")}
     with tempfile.TemporaryDirectory(prefix="seqline-") as folder:
-        # A view's name is checked by `save`; until then it must not be a path.
-        path = Path(folder) / f"view.{asked.format}"
+        path = Path(folder) / name
         save(shown, path, asked.view, state)
-        return path.read_bytes()
+        return read_bytes(path)

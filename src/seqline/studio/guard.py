@@ -99,7 +99,4 @@ class Guard:
             address = ipaddress.ip_address(bare)
         except ValueError:
             return False
-        return self.any_address or (address.is_loopback and self._is_local())
-
-    def _is_local(self) -> bool:
-        return any(is_loopback(name) for name in self.names)
+        return self.any_address or address.is_loopback

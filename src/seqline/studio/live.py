@@ -38,11 +38,13 @@ class Live:
         with self._lock:
             if len(self._pages) >= MOST_PAGES or self.is_closed:
                 return None
-            line: asyncio.Queue[str] = asyncio.Queue()
-            self._pages[line] = asyncio.get_running_loop()
-        return self._events(line)
+        return self._events()
 
-    async def _events(self, line: asyncio.Queue[str]) -> AsyncIterator[str]:
+    async def _events(self) -> AsyncIterator[str]:
+        # Only once it runs is it among the pages: a page that has gone by then never comes to the end below.
+        line: asyncio.Queue[str] = asyncio.Queue()
+        with self._lock:
+            self._pages[line] = asyncio.get_running_loop()
         try:
             yield "retry: 3000\n\n"
             while not self.is_closed:

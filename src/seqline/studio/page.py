@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from seqline.studio.desk import Kept
 from seqline.visualize.html import document, json_for_html, scripts
 from seqline.visualize.page_fonts import page_fonts
-from seqline.visualize.trace import Bundle, Trace
+from seqline.visualize.trace import Bundle, Trace, strings_of
 
 SCRIPTS = ("strings.js", "steps.js", "row.js", "exports.js", "live.js")
 
@@ -31,7 +30,7 @@ def live_page(last: Kept | None) -> str:
 
 def fonts_of(trace: Trace | Bundle) -> dict[str, Any]:
     """Return what the page needs to draw a recording that came after it: fonts, their names, and what no font has."""
-    fonts = page_fonts("".join(_texts(trace)), scripts())
+    fonts = page_fonts(strings_of(trace), scripts())
     return {"css": fonts.css, "font": fonts.families, "missing": fonts.missing}
 
 
@@ -43,18 +42,3 @@ def _scripts() -> str:
 @cache
 def _asset(name: str) -> str:
     return files("seqline.studio").joinpath("page", name).read_text(encoding="utf-8")
-
-
-def _texts(trace: Trace | Bundle) -> Iterator[str]:
-    """Yield every string that a figure may show."""
-    waiting: list[Any] = (
-        [one.document for one in trace.traces] + trace.labels if isinstance(trace, Bundle) else [trace.document]
-    )
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, str):
-            yield node
-        elif isinstance(node, dict):
-            waiting.extend(node.values())
-        elif isinstance(node, list | tuple):
-            waiting.extend(node)

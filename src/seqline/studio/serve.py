@@ -37,8 +37,8 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop at a signal."""
+        super().handle_exit(sig, frame)  # first: a second signal is one that comes when it is told to stop already
         self.stop()
-        super().handle_exit(sig, frame)
 
     def stop(self) -> None:
         """End the streams, take no more work, and stop as soon as what runs is done."""

@@ -32,6 +32,7 @@ def check(document: dict[str, Any]) -> None:
         _check_axes(path, spec, array, sizes)
     for index, block in enumerate(document.get("attention") or []):
         _check_attention(block, f"attention[{index}]")
+    _check_names(document)
     _check_steps(document, counts)
 
 
@@ -115,6 +116,24 @@ def _check_reduced(block: dict[str, Any], where: str) -> None:
     heads = block["reduced"]["kept_heads"]
     if len(heads) != len(block["kept"]):
         raise UserError(f"expected {len(heads)} kept heads, got {len(block['kept'])}", where=f"{where}.kept")
+
+
+def _check_names(document: dict[str, Any]) -> None:
+    """Refuse a word, a token or a node of the beam that names another one which is not there."""
+    for side in ("source", "target"):
+        block = document.get(side) or {"tokens": [], "words": []}
+        for name, key, other in (("tokens", "word", "words"), ("words", "tok", "tokens")):
+            size = len(block[other])
+            for index, part in enumerate(block[name]):
+                named = [part[key]] if isinstance(part[key], int) else part[key] or []
+                if any(each >= size for each in named):
+                    raise UserError(f"expected indexes below {size}", where=f"{side}.{name}[{index}].{key}")
+    beam = document.get("beam") or {"nodes": [], "best": -1}
+    for index, node in enumerate(beam["nodes"]):
+        if node["id"] != index or (node["parent"] is not None and node["parent"] >= index):
+            raise UserError("expected nodes in order, each behind its parent", where=f"beam.nodes[{index}]")
+    if beam["best"] >= len(beam["nodes"]):
+        raise UserError(f"expected a node below {len(beam['nodes'])}", where="beam.best")
 
 
 def _check_steps(document: dict[str, Any], counts: dict[str, int]) -> None:

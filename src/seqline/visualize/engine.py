@@ -22,7 +22,8 @@ function seqlineCall(json) {
   if (name === "scene") return [scenes.scene(seqlineTrace, state)].join("");
   if (name === "meta") {
     const meta = seqlineLib.joined(scenes.meta, { state: seqlineLib.joined(seqlineLib.COMMON, scenes.meta.state) });
-    const gap = seqlineTrace && seqlineLib.firstMissing(seqlineTrace, meta.needs);
+    const alone = meta.bundle === "only" && seqlineTrace && !seqlineTrace.traces;
+    const gap = alone ? "second trace" : seqlineTrace && seqlineLib.firstMissing(seqlineTrace, meta.needs);
     return JSON.stringify(seqlineLib.joined(meta, { missing: gap }));
   }
   return JSON.stringify(name === "stateAt" ? scenes.stateAt(seqlineTrace, state, frame) : scenes[name](seqlineTrace, state));
@@ -109,12 +110,15 @@ class V8(Engine):
         self._error = py_mini_racer.JSEvalException
         self._context = py_mini_racer.MiniRacer()
         self._context.set_hard_memory_limit(MEMORY_BYTES)
+        # A property is set without a parse; a trace of many megabytes as a literal in the code takes V8 seconds.
+        self._argument: Any = self._context.eval("var seqlineArgument = { text: '' }; seqlineArgument")
 
     def _run(self, js_text: str) -> None:
         self._eval(js_text + "\n0")
 
     def _call_function(self, name: str, argument: str) -> Any:
-        return self._eval(f"{name}({json.dumps(argument)})")
+        self._argument["text"] = argument
+        return self._eval(f"{name}(seqlineArgument.text)")
 
     def _eval(self, js_text: str) -> Any:
         try:

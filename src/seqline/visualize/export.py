@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from seqline.errors import UserError, did_you_mean
 from seqline.files import PathLike, new_folder, write_bytes, write_json, write_text
-from seqline.visualize.engine import Engine, installed_engines, thread_engine
+from seqline.visualize.engine import Engine, SceneError, installed_engines, thread_engine
 from seqline.visualize.fonts import Font, load_fonts, missing_glyphs, missing_sentence
 from seqline.visualize.link import link, view_names
-from seqline.visualize.trace import Bundle, Trace
+from seqline.visualize.trace import Bundle, Trace, strings_of
+from seqline.visualize.video import FPS, check_fps
 
 SUFFIXES = ("svg", "png", "gif", "mp4", "csv", "json", "html")
 ALL = "all"
@@ -56,7 +57,7 @@ class Report:
 class Options(NamedTuple):
     """How a file is written, beside what the view shows."""
 
-    fps: float = 1.25
+    fps: float = FPS
     scale: int = 1
     transparent: bool = False
     embed_fonts: bool = False
@@ -107,11 +108,9 @@ class Drawing:
         Raises:
             UserError: an unknown key or value of the state.
         """
-        decoded = trace.decoded()
-        self.view = view
         self.engine: Engine = thread_engine()
-        self.engine.set_trace(json.dumps(decoded, ensure_ascii=False, allow_nan=False))
-        self.text = "".join(_strings(decoded))
+        self.engine.set_trace(json.dumps(trace.decoded(), ensure_ascii=False, allow_nan=False))
+        self.text = strings_of(trace)
         self.use(view, state)
 
     def use(self, view: str, state: Mapping[str, Any]) -> None:
@@ -122,25 +121,47 @@ class Drawing:
         # Chinese captions are known only when drawn: their characters are those of the scenes.
         more = link() if self.state.get("lang") == "zh" else ""
         self.fonts: list[Font] = load_fonts(self.text + more)
+        self.characters = self.text + more
         self.state["font"] = [font.family for font in self.fonts]
+
+    def picture_fonts(self) -> list[Font]:
+        """Return the fonts for the rasteriser: the same ones, large files cut down."""
+        from seqline.visualize.font_cuts import small_fonts
+
+        return small_fonts(self.fonts, self.characters)
+
+    def ask(self, function: str, frame: int = 0) -> Any:
+        """Call a function of the view with the state as it is; see `Engine.call`.
+
+        Raises:
+            UserError: the view cannot be drawn with what was set.
+        """
+        try:
+            return self.engine.call(self.view, function, self.state, frame)
+        except SceneError as error:
+            known = self.meta["state"]
+            changed = [f"{k}={str(v)[:40]}" for k, v in self.state.items() if k != "font" and v != known.get(k)]
+            if not changed:
+                raise
+            what = f"the view {self.view} of this trace cannot be drawn with {', '.join(changed)}"
+            raise UserError(what, where="state", fix="leave out what does not fit") from error
 
     def svg(self) -> str:
         """Return the drawing of the state as it is."""
-        return self.engine.call(self.view, "scene", self.state)
+        return self.ask("scene")
 
     def num_frames(self) -> int:
         """Return how many frames an animation has."""
-        return self.engine.call(self.view, "frames", self.state)
+        return self.ask("frames")
 
     def frames(self) -> Iterator[str]:
         """Yield the drawing of every frame."""
         for number in range(self.num_frames()):
-            state = self.engine.call(self.view, "stateAt", self.state, number)
-            yield self.engine.call(self.view, "scene", state)
+            yield self.engine.call(self.view, "scene", self.ask("stateAt", number))
 
     def table(self) -> dict[str, Any]:
         """Return the numbers of the view: columns and rows."""
-        return self.engine.call(self.view, "table", self.state)
+        return self.ask("table")
 
     def report(self, files: list[Path], drawn: str) -> Report:
         """Say what was written and which characters of the drawings have no glyph."""
@@ -160,8 +181,6 @@ def _split(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         if not isinstance(options.get(name, False), bool):
             raise UserError(f"expected true or false, got {options[name]!r}", where=name, fix="leave it out for false")
     if "fps" in options:
-        from seqline.visualize.video import check_fps
-
         options["fps"] = check_fps(options["fps"])
     return options, values
 
@@ -195,17 +214,6 @@ def _listed(names: tuple[str, ...]) -> str:
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _strings(each)
-    elif isinstance(value, list) and value and not isinstance(value[0], int | float):
-        for each in value:
-            yield from _strings(each)
-
-
 def _svg(drawing: Drawing, path: Path, options: Options) -> Report:
     drawn = drawing.svg()
     write_text(path, _finished(drawn, options))
@@ -232,7 +240,7 @@ def _png(drawing: Drawing, path: Path, options: Options) -> Report:
     from seqline.visualize.raster import png
 
     drawn = drawing.svg()
-    write_bytes(path, png(drawn, drawing.fonts, scale=options.scale, transparent=options.transparent))
+    write_bytes(path, png(drawn, drawing.picture_fonts(), scale=options.scale, transparent=options.transparent))
     return drawing.report([path], drawn)
 
 
@@ -244,7 +252,8 @@ def _moving(drawing: Drawing, path: Path, options: Options) -> tuple[list[str], 
             f"the view {drawing.view} of this trace has one frame", where=str(path), fix="save a png or an svg"
         )
     drawn = list(drawing.frames())
-    return drawn, [png(each, drawing.fonts, scale=options.scale) for each in drawn]
+    fonts = drawing.picture_fonts()
+    return drawn, [png(each, fonts, scale=options.scale) for each in drawn]
 
 
 def _gif(drawing: Drawing, path: Path, options: Options) -> Report:
@@ -281,8 +290,8 @@ def _csv(drawing: Drawing, path: Path, options: Options) -> Report:
 
 def _json(drawing: Drawing, path: Path, options: Options) -> Report:
     state = {name: value for name, value in drawing.state.items() if name != "font"}
-    described = drawing.engine.call(drawing.view, "describe", drawing.state)
-    value = {"schema": "view/1", "view": drawing.view, "state": state, "describe": described, "table": drawing.table()}
+    value = {"schema": "view/1", "view": drawing.view, "state": state}
+    value |= {"describe": drawing.ask("describe"), "table": drawing.table()}
     write_json(path, value)
     return Report((path,))
 
@@ -314,7 +323,7 @@ def _save_all(trace: Trace | Bundle, path: PathLike, state: Mapping[str, Any], g
             meta = drawing.engine.call(view, "meta", {})
             drawing.use(view, {name: value for name, value in state.items() if name in meta["state"]})
             if meta["missing"]:
-                absent.append(f"{view}: {drawing.engine.call(view, 'describe', drawing.state)}")
+                absent.append(f"{view}: {drawing.ask('describe')}")
                 continue
             reports = [_WRITERS[suffix](drawing, folder / f"{view}.{suffix}", options) for suffix in _suffixes(drawing)]
             written = [file.name for report in reports for file in report.files]

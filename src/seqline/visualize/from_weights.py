@@ -44,7 +44,7 @@ def document_of(weights: np.ndarray, rows: list[str], cols: list[str], kind: str
         "task": "translation",
         "source": source,
         "target": target,
-        "schedule": _schedule(len(weights[0, 0])),
+        "schedule": _schedule(weights.shape[2], writes=target is not None),
         "attention": [block],
         "checks": [
             {"id": "rows_sum_1", "text": "weights of a row sum to 1", "ok": off <= 1e-5, "value": off, "tol": 1e-5}
@@ -79,11 +79,16 @@ def _texts(rows: list[str], cols: list[str], kind: str) -> tuple[dict[str, Any],
     return text_block("", []), target | {"bos": first, "reference": None}
 
 
-def _schedule(num_rows: int) -> list[dict[str, Any]]:
-    return [
-        {"t": t, "events": [{"part": "attention", "pos": t - 1, "reads": [f"y:{t - 1}"], "writes": [f"ctx:{t - 1}"]}]}
-        for t in range(1, num_rows + 1)
-    ]
+def _schedule(num_rows: int, *, writes: bool) -> list[dict[str, Any]]:
+    """Return a step a row: the attention, and the word that came of it where words are written."""
+    steps = []
+    for row in range(num_rows):
+        fed = f"y:{row - 1}" if row else "y:init"
+        events = [{"part": "attention", "pos": row, "reads": [fed if writes else f"x:{row}"], "writes": [f"ctx:{row}"]}]
+        if writes:
+            events.append({"part": "output", "pos": row, "reads": [f"ctx:{row}"], "writes": [f"y:{row}"]})
+        steps.append({"t": row + 1, "events": events})
+    return steps
 
 
 def _model(kind: str, num_layers: int, num_heads: int) -> dict[str, Any]:

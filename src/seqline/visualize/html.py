@@ -18,7 +18,7 @@ from typing import Any
 from seqline.errors import UserError, did_you_mean
 from seqline.visualize.link import link, view_names
 from seqline.visualize.page_fonts import PageFonts, page_fonts
-from seqline.visualize.trace import Bundle, Trace
+from seqline.visualize.trace import Bundle, Trace, strings_of
 
 # In this order: each file uses names of the ones before it.
 SCRIPTS = ("strings", "about", "decode", "figure", "controls", "pointing", "export", "panel", "search", "shell")
@@ -120,7 +120,7 @@ def assets(
         text: More characters that the embedded fonts must hold.
     """
     data = {name: json_for_html(trace.to_json()) for name, trace in traces.items()}
-    labels = "".join(_labels(trace) for trace in traces.values())
+    labels = "".join(map(strings_of, traces.values()))
     fonts = page_fonts(labels + text, scripts(), is_wide=(settings or {}).get("lang") == "zh")
     config = {"version": _version(), "font": fonts.families, "missing": fonts.missing, "fontNote": fonts.note}
     head = f'<style id="seqline-fonts">{fonts.css}</style>\n<style>\n{_asset("page.css")}</style>\n'
@@ -184,23 +184,6 @@ def _one(traces: Trace | Bundle | Iterable[Trace]) -> Trace | Bundle:
 
 def _distinct(names: list[str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} {i + 1}" for i, name in enumerate(names)]
-
-
-def _labels(trace: Trace | Bundle) -> str:
-    """Return every string of a trace: more than the labels, but none of them is missed."""
-    if isinstance(trace, Bundle):
-        return "".join(_labels(one) for one in trace.traces) + "".join(trace.labels)
-    found: list[str] = []
-    waiting: list[Any] = [trace.document]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, str):
-            found.append(node)
-        elif isinstance(node, dict):
-            waiting.extend(node.values())
-        elif isinstance(node, list | tuple):
-            waiting.extend(node)
-    return "".join(found)
 
 
 def _version() -> str:

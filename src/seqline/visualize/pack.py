@@ -18,7 +18,7 @@ UNIT = 65535
 UNIT_ERROR = 7.7e-6
 """The largest error of a number in [0, 1]."""
 MAX_TENSOR_BYTES = 512 * 10**6
-"""The largest tensor that is read, unpacked."""
+"""The most that the tensors of a file may take, unpacked, at eight bytes a number."""
 _DTYPES = {"u16": "<u2", "f16": "<f2", "f32": "<f4", "u8": "<u1", "i32": "<i4"}
 _HALF_MAX = 65504.0
 _WBITS_GZIP = 31
@@ -69,7 +69,7 @@ def unpack(entry: dict[str, Any], where: str) -> np.ndarray:
     shape = entry["shape"]
     num_bytes = math.prod(shape) * dtype.itemsize
     fix = "record the trace again or restore the file"
-    if num_bytes > MAX_TENSOR_BYTES or len(shape) > 8:
+    if math.prod(shape) * 8 > MAX_TENSOR_BYTES or len(shape) > 8:
         raise UserError(f"a tensor of shape {str(shape)[:60]} is too large", where=where, fix=fix)
     try:
         decompress = zlib.decompressobj(_WBITS_GZIP)

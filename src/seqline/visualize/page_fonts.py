@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import io
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from seqline.visualize.font_cuts import cut_font
 from seqline.visualize.fonts import drawn, load_fonts, missing_glyphs, missing_sentence
 
 EXTRA = 'pip install "seqline[pictures]"'
-# Tables that a label needs: shaping stays (Arabic joins), hints and names of editors go.
-_KEPT_FEATURES = ("ccmp", "locl", "mark", "mkmk", "init", "medi", "fina", "isol", "rlig", "liga", "kern")
 
 
 @dataclass(frozen=True)
@@ -35,22 +34,9 @@ class PageFonts:
 
 
 @lru_cache(maxsize=32)
-def _subset(path: str, number: int, characters: frozenset[str]) -> str:
+def _subset(path: Path, number: int, characters: frozenset[str]) -> str:
     """Return a font with only these characters as base64 woff2."""
-    from fontTools.subset import Options, Subsetter, load_font, save_font
-
-    options = Options(flavor="woff2", font_number=number, hinting=True, layout_features=list(_KEPT_FEATURES))
-    options.name_IDs = [1, 2]
-    options.notdef_outline = True
-    options.drop_tables = [*options.drop_tables, "FFTM", "VORG", "vhea", "vmtx"]  # of font editors and vertical lines
-    font = load_font(path, options)
-    subsetter = Subsetter(options)
-    subsetter.populate(text="".join(sorted(characters)))
-    subsetter.subset(font)
-    cut = io.BytesIO()
-    save_font(font, cut, options)
-    font.close()
-    return base64.b64encode(cut.getvalue()).decode("ascii")
+    return base64.b64encode(cut_font(path, number, characters, "woff2")).decode("ascii")
 
 
 def _face(family: str, data: str) -> str:
@@ -80,6 +66,6 @@ def page_fonts(labels: str, drawing: str = "", *, is_wide: bool = False) -> Page
         mine = left & font.characters
         left -= mine
         if mine:
-            rules.append(_face(font.family, _subset(str(font.path), font.number, frozenset(mine))))
+            rules.append(_face(font.family, _subset(font.path, font.number, frozenset(mine))))
     missing = {"chars": absent, "fix": fix} if absent else None
     return PageFonts("\n".join(rules), [font.family for font in fonts], missing, "")

@@ -134,10 +134,10 @@ def _document(value: dict[str, Any], where: str) -> dict[str, Any]:
                 raise UserError(f"tensor {name[:60]!a} is missing", where=place, fix=_FIX)
             if name not in cache:
                 cache[name] = unpack(value["tensors"][name], place)
-                left -= cache[name].nbytes
-                if left < 0:
-                    raise UserError(f"holds more than {MAX_TENSOR_BYTES:,} bytes", where=place, fix=_FIX)
             array = cache[name]
+            left -= array.nbytes  # of every use: whoever draws copies each of them
+            if left < 0:
+                raise UserError(f"holds more than {MAX_TENSOR_BYTES:,} bytes", where=place, fix=_FIX)
         else:
             array = _inline(entry, place)
         return _with_rank(array, spec, place)

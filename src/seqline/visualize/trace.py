@@ -15,7 +15,7 @@ from seqline.visualize import reading, reduced
 from seqline.visualize.arrays import ArraySpec, each_array, transform
 from seqline.visualize.checking import check
 from seqline.visualize.from_weights import document_of
-from seqline.visualize.pack import as_read, is_inline, pack, to_lists
+from seqline.visualize.pack import as_read, is_inline, largest_error, pack, to_lists
 from seqline.visualize.reading import validated
 from seqline.visualize.schema import BUNDLE_SCHEMA, MAX_BUNDLE
 
@@ -181,9 +181,22 @@ class Bundle:
 
 def packing_error(document: dict[str, Any]) -> float:
     """Return how far the numbers of a document move when it is written: absolute up to 1, relative above."""
-    from seqline.visualize.pack import largest_error
-
     return max((largest_error(array, spec.content) for _, spec, array in each_array(document)), default=0.0)
+
+
+def strings_of(trace: Trace | Bundle) -> str:
+    """Return every string of a trace as one: more than a figure's labels, but none of them is missed."""
+    waiting: list[Any] = [trace.document] if isinstance(trace, Trace) else [t.document for t in trace.traces]
+    found = [] if isinstance(trace, Trace) else list(trace.labels)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            found.append(node)
+        elif isinstance(node, dict):
+            waiting.extend(node.values())
+        elif isinstance(node, list | tuple):
+            waiting.extend(node)
+    return "".join(found)
 
 
 def _as_array(path: str, spec: ArraySpec, value: Any) -> np.ndarray:

@@ -70,7 +70,7 @@ export function sequential(state) {
 }
 
 export function colourIndex(u) {
-  return clamp(Math.floor(clamp(u, 0, 1) * 63 + 0.5), 0, 63);
+  return u <= 0 ? 0 : u >= 1 ? 63 : Math.floor(u * 63 + 0.5);
 }
 
 export function colour(table, u) {

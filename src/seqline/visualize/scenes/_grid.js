@@ -10,82 +10,111 @@ import { joined } from "./_trace.js";
 
 export const GRID_LIMIT = 1600;
 
-const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const CRC = range(256).map((n) => {
+// Every 12 bits as two letters, and the CRC of every byte: a picture of 6,400 cells is 9,000 bytes, and `heads` draws dozens.
+const LETTERS = Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+const PAIRS = range(4096).map((n) => [LETTERS[n >> 6], LETTERS[n & 63]].join(""));
+const CRC = new Int32Array(256);
+for (let n = 0; n < 256; n++) {
   let c = n;
   for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
-  return c >>> 0;
-});
-
-function pushInt(bytes, v) {
-  bytes.push((v >>> 24) & 255, (v >>> 16) & 255, (v >>> 8) & 255, v & 255);
+  CRC[n] = c;
 }
 
-function pushChunk(out, name, data) {
-  pushInt(out, data.length);
-  let crc = 0xffffffff;
-  const start = out.length;
-  for (let i = 0; i < 4; i++) out.push(name.charCodeAt(i));
-  for (let i = 0; i < data.length; i++) out.push(data[i]);
-  for (let i = start; i < out.length; i++) crc = CRC[(crc ^ out[i]) & 255] ^ (crc >>> 8);
-  pushInt(out, (crc ^ 0xffffffff) >>> 0);
+function putInt(bytes, at, v) {
+  bytes[at] = (v >>> 24) & 255;
+  bytes[at + 1] = (v >>> 16) & 255;
+  bytes[at + 2] = (v >>> 8) & 255;
+  bytes[at + 3] = v & 255;
 }
 
-function stored(bytes) {
-  const out = [0x78, 0x01];
+// A chunk around n bytes that `fill(at)` writes from `at` on; returns where the next one begins.
+function putChunk(out, at, name, n, fill) {
+  putInt(out, at, n);
+  for (let i = 0; i < 4; i++) out[at + 4 + i] = name.charCodeAt(i);
+  fill(at + 8);
+  const end = at + 8 + n;
+  let crc = -1;
+  for (let i = at + 4; i < end; i++) crc = CRC[(crc ^ out[i]) & 255] ^ (crc >>> 8);
+  putInt(out, end, crc ^ -1);
+  return end + 4;
+}
+
+// Rows of pixels as stored deflate blocks: a filter byte 0 a row, then the indexes, all plus one since 0 is transparent.
+function putPixels(out, at, indexes) {
+  const width = indexes[0].length;
+  const total = indexes.length * (width + 1);
+  out[at] = 0x78;
+  out[at + 1] = 0x01;
+  let to = at + 2;
+  let left = 0;
+  let done = 0;
   let a = 1;
   let b = 0;
-  for (let at = 0; at < bytes.length; at = at + 65535) {
-    const n = Math.min(65535, bytes.length - at);
-    out.push(at + n >= bytes.length ? 1 : 0, n & 255, n >> 8, ~n & 255, (~n >> 8) & 255);
-    for (let i = at; i < at + n; i++) {
-      out.push(bytes[i]);
-      a = (a + bytes[i]) % 65521;
-      b = (b + a) % 65521;
+  for (let r = 0; r < indexes.length; r++) {
+    const row = indexes[r];
+    for (let c = -1; c < width; c++) {
+      if (left === 0) {
+        left = Math.min(65535, total - done);
+        out[to] = done + left >= total ? 1 : 0;
+        out[to + 1] = left & 255;
+        out[to + 2] = left >> 8;
+        out[to + 3] = ~left & 255;
+        out[to + 4] = (~left >> 8) & 255;
+        to = to + 5;
+      }
+      const v = c < 0 ? 0 : row[c] + 1;
+      out[to] = v;
+      to = to + 1;
+      left = left - 1;
+      done = done + 1;
+      a = a + v;
+      b = b + a;
     }
+    // Sums of one row stay far below 2^53, so that dividing once a row is enough.
+    a = a % 65521;
+    b = b % 65521;
   }
-  pushInt(out, ((b << 16) | a) >>> 0);
-  return out;
+  putInt(out, to, (b * 65536 + a) | 0);
 }
 
-function base64(bytes) {
+function base64(bytes, count) {
+  const whole = count - (count % 3);
   const parts = [];
-  for (let i = 0; i < bytes.length; i = i + 3) {
-    const n = (bytes[i] << 16) | ((bytes[i + 1] || 0) << 8) | (bytes[i + 2] || 0);
-    parts.push(BASE64[n >> 18], BASE64[(n >> 12) & 63], i + 1 < bytes.length ? BASE64[(n >> 6) & 63] : "=", i + 2 < bytes.length ? BASE64[n & 63] : "=");
-  }
+  for (let i = 0; i < whole; i = i + 3) parts.push(PAIRS[(bytes[i] << 4) | (bytes[i + 1] >> 4)], PAIRS[((bytes[i + 1] & 15) << 8) | bytes[i + 2]]);
+  const rest = count - whole;
+  if (rest === 1) parts.push(PAIRS[bytes[whole] << 4], "==");
+  if (rest === 2) parts.push(PAIRS[(bytes[whole] << 4) | (bytes[whole + 1] >> 4)], LETTERS[(bytes[whole + 1] & 15) << 2], "=");
   return parts.join("");
 }
 
 // An indexed PNG as a data: URI. indexes: rows of numbers into table; -1 = transparent.
 export function pngUri(indexes, table) {
-  const out = [137, 80, 78, 71, 13, 10, 26, 10];
-  const head = [];
-  pushInt(head, indexes[0].length);
-  pushInt(head, indexes.length);
-  head.push(8, 3, 0, 0, 0);
-  pushChunk(out, "IHDR", head);
-  const colours = [0, 0, 0];
-  for (const hex of table) for (const at of [1, 3, 5]) colours.push(parseInt(hex.slice(at, at + 2), 16));
-  pushChunk(out, "PLTE", colours);
-  pushChunk(out, "tRNS", [0]);
-  const pixels = [];
-  for (const row of indexes) {
-    pixels.push(0);
-    for (let c = 0; c < row.length; c++) pixels.push(row[c] + 1);
-  }
-  pushChunk(out, "IDAT", stored(pixels));
-  pushChunk(out, "IEND", []);
-  return ["data:image/png;base64,", base64(out)].join("");
+  const pixels = indexes.length * (indexes[0].length + 1);
+  const packed = 2 + pixels + 5 * Math.ceil(pixels / 65535) + 4;
+  const colours = 3 * (table.length + 1);
+  const out = new Uint8Array(8 + (12 + 13) + (12 + colours) + (12 + 1) + (12 + packed) + 12);
+  out.set([137, 80, 78, 71, 13, 10, 26, 10]);
+  let at = putChunk(out, 8, "IHDR", 13, (from) => {
+    putInt(out, from, indexes[0].length);
+    putInt(out, from + 4, indexes.length);
+    out.set([8, 3, 0, 0, 0], from + 8);
+  });
+  at = putChunk(out, at, "PLTE", colours, (from) => table.forEach((hex, i) => [1, 3, 5].forEach((k, j) => {
+    out[from + 3 * (i + 1) + j] = parseInt(hex.slice(k, k + 2), 16);
+  })));
+  at = putChunk(out, at, "tRNS", 1, () => null);
+  at = putChunk(out, at, "IDAT", packed, (from) => putPixels(out, from, indexes));
+  at = putChunk(out, at, "IEND", 0, () => null);
+  return ["data:image/png;base64,", base64(out, at)].join("");
 }
 
 function imageGrid(o, place) {
   const indexes = [];
   for (let r = 0; r < o.rows; r++) {
-    const row = range(o.cols).map(() => -1);
+    const row = new Int8Array(o.cols).fill(-1);
     for (let c = 0; c < o.cols; c++) {
       const v = o.value(r, c);
-      if (v !== null && v !== undefined && !(o.masked && o.masked(r, c))) row[place(c)] = o.index(v, r, c);
+      if (v !== null && v !== undefined && !(o.masked && o.masked(r, c))) row[o.order ? place(c) : c] = o.index(v, r, c);
     }
     indexes.push(row);
   }

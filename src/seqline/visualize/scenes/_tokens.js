@@ -1,7 +1,7 @@
 // Tokens and words as labels: their text and width, words of several pieces, and rows and columns of labels.
 //
 // tokenLabel(token, level) · labelWidth(string, w_em) · axisTokens(trace, axis) [{token, block, j}]
-// items(trace, axis, state) -> [{text, w, dir, special, idx: [axis positions], span, faint}], honours state.level and state.special (hide drops them)
+// items(trace, axis, state) -> [{text, name, w, dir, special, idx: [axis positions], span, faint}] (a character of several tokens has its text at the first, its name at all), honours state.level and state.special (hide drops them)
 // aggregate(matrix, rowItems, colItems) rows: mean of queries, columns: sum of keys
 // columnPlan(items, cellWidth, size, maxHeight) {mode, height, right, every} · columnLabels(items, plan, {x, y, cw, size, state, now, order})
 // footLabels(items, plan, o) the same under the columns · rowLabels(items, {x, y, ch, size, state, anchor, now, maxEm})
@@ -56,7 +56,7 @@ function pieceItems(places) {
     if (first) covered = spanOf(places, i);
     const label = first ? tokenLabel(token, "piece") : "";
     list.push({
-      text: label, w: first ? labelWidth(label, token.w_em) : 0, dir: token.dir, special: token.special, idx: [i],
+      text: label, name: tokenLabel(token, "piece"), w: first ? labelWidth(label, token.w_em) : 0, dir: token.dir, special: token.special, idx: [i],
       span: first ? covered : 1,
     });
     covered = covered - 1;
@@ -73,13 +73,14 @@ function wordItems(trace, places) {
     if (last && word !== null && last.word === word && last.block === place.block) {
       last.idx.push(i);
       last.text = one(trace)[place.block].words[word].text;
+      last.name = last.text;
       last.w = labelWidth(last.text, one(trace)[place.block].words[word].w_em);
       continue;
     }
     const known = word === null || place.j < 0 ? null : one(trace)[place.block].words[word];
     const label = known ? known.text : tokenLabel(place.token, "word");
     list.push({
-      text: label, w: labelWidth(label, known ? known.w_em : place.token.w_em), dir: known ? known.dir : place.token.dir,
+      text: label, name: label, w: labelWidth(label, known ? known.w_em : place.token.w_em), dir: known ? known.dir : place.token.dir,
       special: place.token.special, idx: [i], span: 1, word: word, block: place.block,
     });
   }

@@ -118,10 +118,16 @@ export function sentence(trace) {
   return t.target && t.target.text ? [source, isolate(t.target.text, t.target.dir)].filter((part) => part).join("  →  ") : source;
 }
 
+// Which version made the recording: the name stands in the field already, or is written before it.
+export function toolkitName(info) {
+  const name = info.toolkit || "unknown";
+  return /^seqline\b/.test(name) ? name : ["seqline ", name].join("");
+}
+
 export function describeModel(trace) {
   const t = one(trace);
   const checkpoint = t.model.weights_sha256 ? t.model.weights_sha256.slice(0, 12) : "none";
-  return ["Model ", t.model.arch, ", checkpoint ", checkpoint, ", seed ", t.meta.seed, ", seqline ", t.meta.toolkit || "unknown", "."].join("");
+  return ["Model ", t.model.arch, ", checkpoint ", checkpoint, ", seed ", t.meta.seed, ", ", toolkitName(t.meta), "."].join("");
 }
 
 // When a part writes a place: position -> t, from the schedule's events. dir "forward", "backward" or null for any.

@@ -60,6 +60,7 @@ function timelineEdge(s, x1, y1, x2, y2, r, phase, part) {
   const uy = ((y2 - y1) / length) * (r + 1);
   const isNow = phase === "now";
   const stroke = phase === "future" ? theme(s).faint : partColour(s, part);
+  if (r < 4) return line(x1 + ux, y1 + uy, x2 - ux, y2 - uy, { stroke: stroke, "stroke-width": isNow ? 2 : 0.7, opacity: isNow || phase === "future" ? null : 0.5 }); // no room for heads
   return arrow(x1 + ux, y1 + uy, x2 - ux, y2 - uy, { stroke: stroke, "stroke-width": isNow ? 2.5 : 1.2, opacity: isNow || phase === "future" ? null : 0.6, "head-size": 6 });
 }
 

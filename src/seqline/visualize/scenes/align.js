@@ -131,14 +131,14 @@ function alignPanel(d, s, x, y, w) {
   if (d.now < 0 || d.now >= d.shown) return parts.join("");
   parts.push(line(x, at - 6, x + w, at - 6, { stroke: colours.faint, "stroke-width": 1 }));
   parts.push(text(x, at + 16, say(s, "writes", "写出"), { size: 12, fill: colours.soft }));
-  parts.push(text(x, at + 40, fit(d.rows[d.now].text, w / 20), { size: 20, fill: colours.now, dir: d.rows[d.now].dir }));
+  parts.push(text(x, at + 40, fit(d.rows[d.now].name, w / 20), { size: 20, fill: colours.now, dir: d.rows[d.now].dir }));
   parts.push(text(x, at + 70, say(s, "reads most", "主要读取"), { size: 12, fill: colours.soft }));
   alignRanked(d, d.now).slice(0, 5).forEach((c, k) => {
     const v = d.values[d.now][c];
     const cy = at + 96 + k * 30;
     parts.push(rect(x, cy + 9, w, 4, { fill: colours.faint, rx: 2 }));
     parts.push(rect(x, cy + 9, w * clamp(v, 0, 1), 4, { fill: colours.attention, rx: 2 }));
-    parts.push(text(x, cy - 2, fit(d.cols[c].text, 12), { size: 14, fill: colours.ink, dir: d.cols[c].dir }));
+    parts.push(text(x, cy - 2, fit(d.cols[c].name, 12), { size: 14, fill: colours.ink, dir: d.cols[c].dir }));
     parts.push(text(x + w, cy - 2, num(v, 2), { size: 14, fill: colours.ink, anchor: "end" }));
   });
   return parts.join("");
@@ -206,8 +206,8 @@ export function describe(trace, state) {
   const d = alignData(trace, s);
   if (d.now < 0 || d.now >= d.shown) return say(s, "Each row is a word, each column a word it may read.", "每行一个词，每列是它可以读的词。");
   const best = alignRanked(d, d.now)[0];
-  const writes = d.rows[d.now].text;
-  const reads = d.cols[best].text;
+  const writes = d.rows[d.now].name;
+  const reads = d.cols[best].name;
   const share = num(d.values[d.now][best], 2);
   return say(s, ["The output “", writes, "” reads “", reads, "” most, with weight ", share, "."].join(""),
     ["输出“", writes, "”主要读取“", reads, "”，权重 ", share, "。"].join(""));

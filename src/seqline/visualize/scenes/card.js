@@ -2,7 +2,7 @@
 import { theme } from "./_colour.js";
 import { box, group, line, missing, missingSentence, page, pill, rect, text } from "./_draw.js";
 import { brief, em, fit, grouped, maxOf, sum, wrap } from "./_text.js";
-import { firstMissing, many, one, say, settle, withState } from "./_trace.js";
+import { firstMissing, many, one, say, settle, toolkitName, withState } from "./_trace.js";
 
 export const meta = {
   id: "card",
@@ -42,7 +42,7 @@ function cardRun(t, s) {
   rows.push([say(s, "seed", "随机种子"), String(t.meta.seed)]);
   rows.push([say(s, "checkpoint", "检查点"), t.model.weights_sha256 ? t.model.weights_sha256.slice(0, 12) : say(s, "not recorded", "未记录")]);
   rows.push([say(s, "ran on", "运行于"), [t.meta.device, ", ", t.meta.dtype].join("")]);
-  rows.push(["seqline", [t.meta.toolkit || "–", t.meta.torch ? [", torch ", t.meta.torch].join("") : ""].join("")]);
+  rows.push([say(s, "made with", "制作"), [toolkitName(t.meta), t.meta.torch ? [", torch ", t.meta.torch].join("") : ""].join("")]);
   return rows;
 }
 

@@ -12,6 +12,7 @@ export const meta = {
   id: "compare",
   title: { en: "Two traces compared", zh: "比较两条记录" },
   needs: [],
+  bundle: "only",
   state: { t: null, a: null, b: null, what: null, attention: null, layer: null, head: "mean", level: "word", special: "show", row: null, col: null },
   size: [960, 540],
 };

@@ -12,6 +12,7 @@ export const meta = {
   id: "context",
   title: { en: "The bottleneck: what the decoder is given", zh: "瓶颈：解码器得到什么" },
   needs: ["encoder.h", "decoder.context"],
+  bundle: true,
   state: { t: null, strips: null },
   size: [960, 540],
 };
@@ -44,12 +45,13 @@ function contextStrip(each, s) {
   const rows = t.decoder.context;
   const hashes = rows.map(contextHash);
   const cross = (t.attention || []).filter((block) => block.kind === "cross")[0];
-  const weights = cross ? pickMatrix(cross, { head: "mean", layer: layerCount(cross) - 1, lang: s.lang }).values : null;
+  const chosen = cross ? pickMatrix(cross, { head: "mean", layer: layerCount(cross) - 1, lang: s.lang }) : null;
+  const weights = chosen ? chosen.values : null;
   const read = t.model.reads_memory;
   const same = hashes.every((h) => h === hashes[0]);
   const what = same && read === "never" ? say(s, "one fixed context, given once at the start", "一个固定的上下文，只在开头给出一次")
     : same ? say(s, "one fixed context, given again at every step", "一个固定的上下文，每步都给")
-      : say(s, "attention: a new context for every word", "注意力：每个词一个新的上下文");
+      : [say(s, "attention: a new context for every word", "注意力：每个词一个新的上下文"), chosen && chosen.label ? say(s, [" (heads side by side; lines: ", chosen.label, ")"].join(""), ["（各头并排；线：", chosen.label, "）"].join("")) : ""].join("");
   return {
     trace: t, label: each.label, states: states, rows: rows, hashes: hashes, weights: weights, same: same, what: what,
     source: items(t, "source", { level: "piece", special: "show" }), out: items(t, "target.out", { level: "piece", special: "show" }),

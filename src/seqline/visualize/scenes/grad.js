@@ -9,6 +9,7 @@ export const meta = {
   id: "grad",
   title: { en: "Gradient per time step", zh: "每个时间步的梯度" },
   needs: ["gradients"],
+  bundle: true,
   state: { t: null },
   size: [960, 540],
 };

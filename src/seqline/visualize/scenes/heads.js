@@ -78,7 +78,7 @@ function headsData(trace, s) {
 
 function headsHash(values) {
   const ints = [];
-  for (const row of values) for (let c = 0; c < row.length; c++) ints.push(Math.floor(row[c] * 65535 + 0.5));
+  for (const row of values) for (let c = 0; c < row.length; c++) ints.push((row[c] * 65535 + 0.5) | 0);
   return fnv(ints);
 }
 

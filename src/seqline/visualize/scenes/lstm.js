@@ -180,7 +180,7 @@ function lstmEquations(d, s) {
   const n = (x) => (x < 0 ? ["(", num(x, 3), ")"].join("") : num(x, 3));
   if (d.kind === "gru") {
     return [
-      [say(s, "reset", "重置"), "r  lets the candidate see part of h(t−1)", ["r = ", num(v.r, 3)].join("")],
+      [say(s, "reset", "重置"), say(s, "r lets the candidate see part of h(t−1)", "r 决定候选能看到多少 h(t−1)"), ["r = ", num(v.r, 3)].join("")],
       [say(s, "candidate", "候选"), "n = tanh(W x + r ⊙ U h(t−1))", ["n = ", num(v.n, 3)].join("")],
       [say(s, "mix", "混合"), "h = (1 − z) ⊙ n + z ⊙ h(t−1)", ["(1 − ", num(v.z, 3), ") × ", n(v.n), " + ", num(v.z, 3), " × ", n(v.hprev), " = ", num(v.h, 3)].join("")],
     ];
@@ -248,7 +248,7 @@ function lstmPanel(d, s, x, y, w) {
 
 function lstmHooks(d) {
   const out = { "data-kind": d.kind, "data-part": d.run.part, "data-pos": d.run.pos, "data-beats": d.beats.join(" ") };
-  for (const name of Object.keys(d.v)) if (name !== "layer" && name !== "width") out[["data-", name].join("")] = num(d.v[name], 4);
+  for (const name of Object.keys(d.v)) if (name !== "layer" && name !== "width") out[name === "n" ? "data-candidate" : ["data-", name].join("")] = num(d.v[name], 4); // data-n is the number of steps
   return out;
 }
 

@@ -1,6 +1,6 @@
 // Positional encoding: the table as a map, four dimensions as curves, and how similar two positions are by their distance.
 import { DIVERGING, inkOn, signedColour, signedIndex, theme } from "./_colour.js";
-import { box, circle, group, keyRow, legend, line, marker, missing, page, path, rect, text } from "./_draw.js";
+import { box, circle, group, keyRow, legend, line, marker, page, path, rect, text } from "./_draw.js";
 import { heat } from "./_grid.js";
 import { clamp, em, fit, maxOf, minOf, num, range, sum, ticks } from "./_text.js";
 import { tokenLabel } from "./_tokens.js";
