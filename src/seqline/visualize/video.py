@@ -23,7 +23,7 @@ FPS = 1.25
 LAST_SECONDS = 2.5
 COLOURS = 48
 SHEET_WIDTH = 480
-_MONTAGE = 8
+_MONTAGE = 4
 _KEPT = COLOURS - 1  # the last index is "as before"
 
 
@@ -71,7 +71,7 @@ def gif(frames: Sequence[bytes], *, fps: float = FPS, comment: str = "") -> byte
 
 
 def shared_palette(images: Sequence[Image.Image]) -> Image.Image:
-    """Return an image that carries the palette of a montage of up to 8 frames, 47 colours."""
+    """Return an image that carries the palette of a montage of up to 4 frames, 47 colours."""
     from PIL import Image
 
     step = max(1, math.ceil(len(images) / _MONTAGE))
@@ -119,7 +119,7 @@ def contact_sheet(frames: Sequence[bytes]) -> bytes:
         place = (8 + number % columns * (width + 8), 8 + number // columns * (height + 8))
         sheet.paste(image.resize((width, height), Image.Resampling.LANCZOS), place)
     file = io.BytesIO()
-    sheet.save(file, "PNG", optimize=True)
+    sheet.save(file, "PNG")
     return file.getvalue()
 
 
