@@ -25,7 +25,7 @@ def live_page(last: Kept | None) -> str:
         f'<script type="application/json" id="live-start">{json_for_html(json.dumps(start, ensure_ascii=False))}</script>\n',
         f'<script type="module">\n{_scripts()}</script>\n',
     ])  # fmt: skip
-    return document(traces, live=panel, connect="'self'")
+    return document(traces, live=panel, connect="'self'", force=True)
 
 
 def fonts_of(trace: Trace | Bundle) -> dict[str, Any]:

@@ -79,13 +79,16 @@ def document(
     on, of `seq-force` (step, id) when somebody clicks another candidate.
 
     Args:
-        traces: By name; the first is shown. None: the page waits for `setTrace`.
+        traces: By name; the first is shown. Empty: the page waits for `setTrace`.
         view: The view that is open first.
         state: State of that view; `lang` and `theme` hold for the whole page.
         title: The line at the top.
         live: HTML for the strip under the top line, such as a text box; trusted as it is.
         connect: Where the page may send requests (a CSP source).
         force: Candidates of a step are buttons.
+
+    Raises:
+        UserError: no such view.
     """
     if view not in view_names():
         raise UserError(f"no view named {view!r}", where="--view", fix=did_you_mean(view, view_names()))

@@ -20,7 +20,6 @@ class LivePanel {
     this.models = [];
     this.chosen = [];
     for (const name of ["form", "text", "go", "runs", "beam", "tokens", "temperature", "seed", "status", "error"]) this[name] = this.at(name);
-    studio.config.force = true;
     if (!studio.config.trace && /^zh/i.test(navigator.language)) studio.shared.lang = "zh";
     this.row = new LiveRow(this);
     this.exports = new LiveExports(this);
