@@ -195,7 +195,7 @@ def test_the_formula_runs_where_weights_are_shown_or_dropped(monkeypatch: pytest
     layer, x = make_layer(), make_input(4)
     with watch() as frames:
         layer(x, layer.initial_state(BATCH))
-    assert [frame.part for frame in frames] == ["multi-head attention"]
+    assert [frame.part for frame in frames if "attention" in frame.part] == ["multi-head attention"]
     dropping = CausalSelfAttention(MultiHeadAttention(WIDTH, NUM_HEADS, dropout=0.5)).double().train()
     dropping(x, dropping.initial_state(BATCH))
     with pytest.raises(TypeError, match="NoneType"):
