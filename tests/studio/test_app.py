@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -237,6 +239,12 @@ def test_every_step_of_the_schedule_is_an_event(client: Any, monkeypatch: pytest
     assert told[-1][0] == "failed"
 
 
+def run_alone(make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Run a coroutine in a thread of its own: a browser test of the same process may have left its loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(make())).result()
+
+
 async def dropped() -> int:
     stream = live.Live()
     for _ in range(live.MOST_PAGES + 1):
@@ -247,9 +255,7 @@ async def dropped() -> int:
 
 
 def test_a_page_that_went_at_once_takes_no_place() -> None:
-    import asyncio
-
-    assert asyncio.run(dropped()) == 0
+    assert run_alone(dropped) == 0
 
 
 async def heard(stream: live.Live) -> list[str]:
@@ -265,7 +271,5 @@ async def heard(stream: live.Live) -> list[str]:
 
 
 def test_a_stream_ends_when_the_server_stops() -> None:
-    import asyncio
-
-    found = asyncio.run(heard(live.Live()))
+    found = run_alone(lambda: heard(live.Live()))
     assert found == ["retry: 3000\n\n", 'event: begin\ndata: {"text": "é"}\n\n']
