@@ -124,6 +124,7 @@ def test_a_forced_token_changes_the_sentence_from_there_on(open_page: Callable[.
     assert here.view.locator("#live-held li").count() == 0
 
 
+@pytest.mark.slow
 def test_a_candidate_is_forced_by_the_keyboard_too(open_page: Callable[..., Opened]) -> None:
     here = open_page()
     ask(here)
@@ -137,6 +138,7 @@ def test_a_candidate_is_forced_by_the_keyboard_too(open_page: Callable[..., Open
     assert name in here.view.text_content("#live-held")
 
 
+@pytest.mark.slow
 def test_a_row_of_attention_is_set_and_the_rest_follows(open_page: Callable[..., Opened]) -> None:
     here = open_page()
     ask(here, "a b c d")
@@ -158,6 +160,7 @@ def test_a_row_of_attention_is_set_and_the_rest_follows(open_page: Callable[...,
     assert here.js("() => studio.trace.attention[0].weights[0][0][0]") == pytest.approx([0, 0, 0.25, 0.75, 0], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_runs_stand_side_by_side(open_page: Callable[..., Opened]) -> None:
     here = open_page()
     ask(here)
@@ -171,6 +174,7 @@ def test_runs_stand_side_by_side(open_page: Callable[..., Opened]) -> None:
     assert here.view.text_content("#live-go") == "看看内部"
 
 
+@pytest.mark.slow
 def test_what_is_seen_is_exported_and_mistakes_are_said(open_page: Callable[..., Opened], tmp_path: Path) -> None:
     here = open_page()
     ask(here, "a b")
@@ -189,6 +193,7 @@ def test_what_is_seen_is_exported_and_mistakes_are_said(open_page: Callable[...,
     assert here.view.text_content("#live-error") == "Choose at least one run."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_panel_is_accessible_and_fits_a_small_screen(open_page: Callable[..., Opened], scheme: str) -> None:
     here = open_page(viewport={"width": 360, "height": 640}, color_scheme=scheme)
@@ -199,6 +204,7 @@ def test_the_panel_is_accessible_and_fits_a_small_screen(open_page: Callable[...
     assert violations(here) == []
 
 
+@pytest.mark.slow
 def test_every_word_of_the_panel_is_there_in_both_languages(open_page: Callable[..., Opened]) -> None:
     keys = "(lang) => Object.keys(LIVE_STRINGS[lang]).sort()"
     from seqline.studio.page import _asset
