@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import seqline
-from seqline.api import evaluate, read_scored, train
+from seqline.api import Explaining, evaluate, explain, read_scored, train
 from seqline.errors import UserError
 from seqline.report import evaluate as evaluate_pairs
 from seqline.run_folder import load_run
@@ -112,3 +112,10 @@ def test_the_public_names_work_together(tmp_path: Path) -> None:
     assert isinstance(seqline.evaluate(run.folder, data), seqline.Report)
     assert "luong" in seqline.ARCHITECTURES
     assert len(seqline.make_corpus("fr-en", 20).train) == 20
+
+
+def test_explaining_takes_what_the_task_knows(reversing_run: ReversingRun) -> None:
+    found = explain(reversing_run.folder, "a b", force={1: "h"}, more=Explaining(timing=False, seed=4)).document
+    assert (found["meta"]["seed"], found["meta"]["ms_total"], found["decode"]["mode"]) == (4, None, "forced")
+    with pytest.raises(UserError, match=r"max_tokens: is for language_model, and the run .* is for translation"):
+        explain(reversing_run.folder, "a b", more=Explaining(max_tokens=3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from seqline.generator import Generator
 from seqline.label_report import LabelReport
 from seqline.labeller import Labeller
 from seqline.language_report import LanguageReport
+from seqline.recording.by_hand import Rows
 from seqline.recording.learning import with_training
 from seqline.report import Report
 from seqline.run import Trained
@@ -23,6 +25,7 @@ from seqline.run import train as train_run
 from seqline.run_folder import Run, load_run
 from seqline.translator import Translator
 from seqline.visualize.trace import Trace
+from seqline.watch import LIMIT_MB
 
 PathLike = str | os.PathLike[str]
 
@@ -104,15 +107,50 @@ def evaluate_labels(run: PathLike | Run, data: PathLike) -> LabelReport:
     return label_report.evaluate(loaded, read_scored(os.fspath(data), loaded.config.data.keys))
 
 
+@dataclass(frozen=True)
+class Explaining:
+    """More of how a text is recorded.
+
+    Args:
+        max_tokens: of a language model, as are the next three; see `Generator.explain`. None: its default.
+        temperature: 0 is greedy.
+        top_k: draw from so many.
+        top_p: draw from this share.
+        timing: with times, which differ from one recording to the next.
+        seed: of every draw.
+        limit_mb: the most that is recorded, in 10^6 bytes.
+    """
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    timing: bool = True
+    seed: int = 0
+    limit_mb: float = LIMIT_MB
+
+
+ALWAYS = ("timing", "seed", "limit_mb")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "translation": (*ALWAYS, "beam_size", "force", "attention_rows"),
+    "language_model": (*ALWAYS, "force", "max_tokens", "temperature", "top_k", "top_p"),
+    "tagging": ALWAYS,
+    "classification": ALWAYS,
+}
+"""What `explain` takes for a run of each task."""
+_USERS: dict[str, type[Translator | Generator | Labeller]] = {"translation": Translator, "language_model": Generator}
+
+
 def explain(
     run: PathLike | Run,
     text: str,
     *,
     beam_size: int | None = None,
     force: Mapping[int, int | str] | None = None,
+    attention_rows: Rows | None = None,
     device: str = "cpu",
     training: bool = False,
-    **options: Any,
+    more: Explaining | None = None,
 ) -> Trace:
     """Record what a model does with one text, as `seqline explain RUN TEXT`; the run says which task it is.
 
@@ -121,25 +159,24 @@ def explain(
         text: to translate, to go on from, or to label.
         beam_size: hypotheses kept, for a translation.
         force: what if: tokens at output steps counted from 1, for a translation or a continuation.
+        attention_rows: what if: weights at output steps, for a translation; see `Translator.explain`.
         device: where to compute.
         training: with the curves of its training, and how each kept copy of its weights reads this text.
-        options: others of `Translator.explain`, `Generator.explain` or `Labeller.explain`.
+        more: all else.
 
     Raises:
-        UserError: an option that the task has no use for; see also the three methods.
+        UserError: an option that the task has no use for; see also `explain` of the translator, generator and labeller.
     """
     loaded = run if isinstance(run, Run) else load_run(Path(run), device)
     task = loaded.config.data.task
-    if beam_size is not None and task != "translation":
-        raise UserError(f"is for translation, and this run is for {task}", where="beam_size", fix="leave it out")
-    if force and task not in ("translation", "language_model"):
-        raise UserError(f"is for what is written, and this run is for {task}", where="force", fix="leave it out")
-    if task == "translation":
-        trace = Translator.of(loaded).explain(text, beam_size=beam_size, force=force, **options)
-    elif task == "language_model":
-        trace = Generator.of(loaded).explain(text, force=force, **options)
-    else:
-        trace = Labeller.of(loaded).explain(text, **options)
+    asked = {"beam_size": beam_size, "force": force, "attention_rows": attention_rows, **vars(more or Explaining())}
+    given = {name: value for name, value in asked.items() if value not in (None, {}, [], ())}
+    for name in given:
+        if name not in OPTIONS[task]:
+            wanted = " or ".join(each for each in OPTIONS if name in OPTIONS[each])
+            what = f"is for {wanted}, and the run {loaded.folder.name} is for {task}"
+            raise UserError(what, where=name, fix="leave it out")
+    trace = _USERS.get(task, Labeller).of(loaded).explain(text, **given)
     return with_training(trace, loaded) if training else trace
 
 

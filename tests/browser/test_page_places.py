@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from seqline.tables import parse_override
 from seqline.visualize.engine import Engine
+from seqline.visualize.export import save
 from seqline.visualize.html import notebook
 from seqline.visualize.synthetic import fixture
 
@@ -84,6 +87,28 @@ def test_exports_name_the_model_and_hold_the_numbers(
         here.view.locator(f"[data-export={kind}]").click()
         here.view.locator("#said code").get_by_text(part).wait_for()
     here.js("() => studio.toggleExport(false)")
+    here.assert_silent()
+
+
+def test_the_command_of_an_animation_is_one_that_the_command_line_takes(shown: Shown, folder: Path) -> None:
+    here = shown("A")
+    here.show("align", head="mean", layer=0, scale="sqrt", attention="it's; $(rm)", row=1, palette="greys", width=1280)
+    here.js("() => studio.setState({ theme: 'dark' })")
+    here.js("() => studio.toggleExport(true)")
+    here.view.locator("[data-export=gif]").click()
+    line = here.view.locator("#said code").inner_text()
+    here.show("align")
+    words = shlex.split(line)
+    assert words[:5] == ["seqline", "explain", "run.json", "--view", "align"]
+    assert words[-2:] == ["--out", "align.gif"]
+    assert words[5:-2:2] == ["--set"] * len(words[6:-2:2])
+    state = dict(map(parse_override, words[6:-2:2]))
+    assert state == {
+        "head": "mean", "layer": 0, "scale": "sqrt", "attention": "it's; $(rm)", "palette": "greys", "width": 1280,
+        "theme": "dark",
+    }  # fmt: skip
+    save(fixture("A"), folder / "align.svg", words[4], state)
+    assert 'width="1280"' in (folder / "align.svg").read_text(encoding="utf-8")
     here.assert_silent()
 
 

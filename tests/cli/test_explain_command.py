@@ -113,7 +113,8 @@ def test_the_curves_of_the_training(seqline: Seqline, reversing_run: ReversingRu
         (("a", "--out", "x"), "x"),
         (("a", "--set", "colour=1", "--out", "x.svg"), "colour"),
         (("a", "--set", "colour", "--out", "x.svg"), "colour"),
-        (("a", "--set", "t=soon", "--out", "x.svg"), "t"),
+        (("a", "--set", "t=1", "--out", "x.json"), "a trace holds everything"),
+        (("a", "--beam", "2", "--force", "1=b"), "has no meaning with --force"),
         (("a", "--set", "theme=pink", "--out", "x.svg"), "pink"),
         (("a", "--force", "2"), "expected STEP=WORD"),
         (("a", "--force", "two=a"), "expected STEP=WORD"),
@@ -132,6 +133,24 @@ def test_what_cannot_be_done_is_said_in_a_line(
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "file").write_text("no folder")
     assert said in refused("explain", reversing_run.folder, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--view", "nothing", "--out", "x.json"), "no view named 'nothing'"),
+        (("--view", "nothing"), "no view named 'nothing'"),
+        (("--out", "x.bmp"), "cannot write 'bmp' files"),
+        (("--set", "colour=1"), "no setting 'colour'"),
+        (("--view", "all", "--set", "colour=1"), "no setting 'colour'"),
+        (("--set", "theme=pink"), "got 'pink'"),
+        (("--set", "fps=2", "--out", "x.svg"), "takes no fps"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_anything_is_recorded(
+    refused: Refused, options: tuple[str, ...], said: str
+) -> None:
+    assert said in refused("explain", "no-run-is-read", "a", *options)
 
 
 def test_no_run_and_a_damaged_run(refused: Refused, reversing_run: ReversingRun, tmp_path: Path) -> None:

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from seqline.generator import Generator
+from seqline.labeller import Labeller
+from seqline.recording.facts import Origin, model_of
+from seqline.translator import Translator
 from seqline.visualize.trace import Trace
 from seqline.watch import watch
 
@@ -88,18 +92,46 @@ def test_two_recordings_are_equal(variant: str, task: str) -> None:
     assert json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
+@pytest.mark.parametrize(
+    ("variant", "name"),
+    [
+        ("luong-unfed-concat", "concat"),
+        ("luong-coverage", "concat"),
+        ("bahdanau", "additive"),
+        ("transformer", "scaled_dot"),
+        ("sutskever", "none"),
+    ],
+)
+def test_a_score_says_its_own_name(variant: str, name: str) -> None:
+    model = make_model(variant, "translation")
+    assert model_of(model, Origin(variant), (1, 1), 1)["score"] == name
+
+
+def plain_output(user: Translator | Generator | Labeller, text: str) -> object:
+    """Return what a user of a model says of a text without a recording."""
+    if isinstance(user, Translator):
+        return user.translate([text])
+    if isinstance(user, Generator):
+        return user.generate(text, max_tokens=3)
+    return user.tag([text]) if user.data.task == "tagging" else user.classify([text])
+
+
 @pytest.mark.parametrize(("variant", "task"), chosen(alike=lambda arch, task: task, special=()))
 def test_recording_changes_nothing(variant: str, task: str) -> None:
     model = make_model(variant, task)
     before = [parameter.detach().clone() for parameter in model.parameters()]
-    state = torch.get_rng_state()
     text = "the old cat sees"
     user = user_of(model, task)
+    output = plain_output(user, text)
+    modes = {name: module.training for name, module in model.named_modules()}
+    state = torch.get_rng_state()
     user.explain(text, **({"max_tokens": 2} if task == "language_model" else {}))  # type: ignore[arg-type]
     assert torch.equal(torch.get_rng_state(), state)
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert all(parameter.grad is None for parameter in model.parameters())
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+    assert {name: module.training for name, module in model.named_modules()} == modes
+    assert plain_output(user, text) == output
 
 
 @pytest.mark.parametrize(("variant", "task"), chosen([case for case in CASES if case[1] == "translation"]))

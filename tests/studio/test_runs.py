@@ -76,9 +76,11 @@ def test_what_a_task_does_not_have_cannot_be_forced(other_tasks: dict[str, Path]
     forced = runs.record(asked(model="lm", text="the", force=[{"step": 1, "id": 5}], decode={"max_tokens": 2}))
     assert isinstance(forced, Trace)
     assert forced.document["target"]["tokens"][0]["id"] == 5
-    with pytest.raises(UserError, match="tagging writes no tokens; choose a run"):
+    with pytest.raises(
+        UserError, match="force: is for translation or language_model, and the run tagging is for tagging"
+    ):
         runs.record(asked(model="tagging", text="the", force=[{"step": 1, "id": 5}]))
-    with pytest.raises(UserError, match="lm has no source to attend to"):
+    with pytest.raises(UserError, match="attention_rows: is for translation, and the run lm is for language_model"):
         runs.record(asked(model="lm", text="the", attention_rows=[{"step": 1, "weights": [1.0]}]))
     with pytest.raises(UserError, match="got a blank one"):
         runs.check(asked(model=["lm", "tagging"], text=""))

@@ -69,3 +69,12 @@ def test_an_alignment_that_does_not_sharpen_is_said_to(first: float, last: float
     training = {"steps": np.array([8, 800]), "metrics": {"alignment error rate": np.array([first, last])}}
     assert measuring._sharpening({"training": training})[0].key == key
     assert measuring._sharpening({})[0].key == "no_snapshots"
+
+
+def test_the_rivals_told_are_those_of_the_least_sure_step() -> None:
+    def step(out: str, p: float, rival: str) -> dict[str, object]:
+        return {"out": out, "chosen_rank": 0, "topk": [{"text": out, "p": p}, {"text": rival, "p": 1 - p}]}
+
+    steps = [step("the", 0.9, "a"), step("cat", 0.8, "dog"), step("the", 0.6, "its")]
+    [told] = measuring._confidence({"decoder": {"steps": steps}, "target": {"text": "the cat the"}})
+    assert told.values == {"text": "the cat the", "word": "the", "p": "0.60", "rivals": "the (0.60), its (0.40)"}

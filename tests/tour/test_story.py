@@ -60,6 +60,7 @@ def test_values_are_written_with_the_digits_that_they_deserve() -> None:
 
 def test_text_is_plain_but_for_its_marks() -> None:
     assert rich("*a* `b` <c> & {d}", {"d": "<e>"}) == "<em>a</em> <code>b</code> &lt;c&gt; &amp; <b>&lt;e&gt;</b>"
+    assert rich("{a} {b} {c}", {"a": "{b}", "b": "{a}"}) == "<b>{b}</b> <b>{a}</b> {c}"
 
 
 def test_every_fixed_figure_names_a_view() -> None:

@@ -34,7 +34,10 @@ def test_copies_are_of_the_training_and_change_nothing_in_it(tmp_path: Path) -> 
 
 def test_a_damaged_copy_is_named(tmp_path: Path) -> None:
     (tmp_path / "step-3.safetensors").write_bytes(b"no tensors")
-    (tmp_path / "step-x.safetensors").write_bytes(b"a stranger")
+    for name in ("step-x", "step-007", "step--1", "step-0", "step-٣"):
+        (tmp_path / f"{name}.safetensors").write_bytes(b"a stranger")
     with pytest.raises(UserError, match=r"step-3\.safetensors: is damaged"):
         list(read_snapshots(tmp_path))
+    (tmp_path / "step-3.safetensors").unlink()
+    assert list(read_snapshots(tmp_path)) == []
     assert list(read_snapshots(tmp_path / "nothing")) == []

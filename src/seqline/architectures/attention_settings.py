@@ -75,9 +75,10 @@ class AttentionSettings(Settings, ABC):
             self.hidden_size, key_size, self.num_heads or NUM_HEADS, self.make_window(), self.attention_dropout
         )
 
-    def make_coverage(self, key_size: int, attention_size: int) -> SourceAttention:
-        """Return additive attention with coverage."""
-        return CoverageAttention(self.hidden_size, key_size, attention_size, self.make_window(), self.attention_dropout)
+    def make_coverage(self, key_size: int, attention_size: int, score_name: str) -> SourceAttention:
+        """Return additive attention with coverage; score_name: additive or concat."""
+        dropout = self.attention_dropout
+        return CoverageAttention(self.hidden_size, key_size, attention_size, self.make_window(), dropout, score_name)
 
     def make_plain(self, score: Score) -> SourceAttention:
         """Return attention with a score of one query and one key."""

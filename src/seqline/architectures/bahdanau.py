@@ -78,7 +78,7 @@ class BahdanauSettings(AttentionSettings):
         if self.is_multi_head:
             return self.make_heads(key_size)
         if self.coverage:
-            return self.make_coverage(key_size, self.attention_size)
+            return self.make_coverage(key_size, self.attention_size, "additive")
         return self.make_plain(AdditiveScore(self.hidden_size, key_size, self.attention_size))
 
     def make_bridge(self, key_size: int) -> nn.Module:

@@ -101,14 +101,14 @@ class LuongSettings(AttentionSettings, RecurrentSettings):
             return GeneralScore(self.hidden_size, key_size)
         if self.score == "location":
             return LocationScore(self.hidden_size, self.location_length or LOCATION_LENGTH)
-        return AdditiveScore(self.hidden_size, key_size, self.attention_size or self.hidden_size)
+        return AdditiveScore(self.hidden_size, key_size, self.attention_size or self.hidden_size, name="concat")
 
     def make_attention(self, key_size: int) -> SourceAttention:
         """Return what reads an encoder's outputs of width `key_size`."""
         if self.is_multi_head:
             return self.make_heads(key_size)
         if self.coverage:
-            return self.make_coverage(key_size, self.attention_size or self.hidden_size)
+            return self.make_coverage(key_size, self.attention_size or self.hidden_size, "concat")
         return self.make_plain(self.make_score(key_size))
 
 

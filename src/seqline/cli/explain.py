@@ -51,13 +51,13 @@ def explain(
     writes_trace = out is not None and out.name.lower().endswith(RECORDED)
     if writes_trace and state:
         raise UserError("is for a picture, and a trace holds everything", where="--set", fix="leave it out")
-    is_recorded = run.name.lower().endswith(RECORDED)
-    if is_recorded:
+    path = out or _free_page(run, view)
+    _check(path, view, state, writes_trace)
+    if run.name.lower().endswith(RECORDED):
         trace = _recorded(run, text, beam, force)
     else:
         prepare_torch(device, threads)
         trace = _record(run, text, beam, force, device=device, training=view in LEARNING)
-    path = out or _free_page(run, view)
     if writes_trace:
         trace.write(path)
     else:
@@ -65,6 +65,16 @@ def explain(
 
         save(trace, path, view, state)
     _say(trace, path, as_json)
+
+
+def _check(path: Path, view: str, state: dict[str, Any], writes_trace: bool) -> None:
+    """Refuse before the model runs what could not be drawn behind it."""
+    from seqline.visualize.export import check_request, check_view
+
+    if writes_trace:
+        check_view(view)
+    else:
+        check_request(path, view, state)
 
 
 def _recorded(run: Path, text: str | None, beam: int | None, force: list[str] | None) -> Trace | Bundle:

@@ -37,16 +37,23 @@ class CoverageAttention(SourceAttention):
         attention_size: width inside the score.
         window: which positions a query may see; everywhere when not given.
         dropout: share of the weights set to zero in training; coverage adds up, and `show` gets, the weights before it.
+        score_name: additive or concat.
 
     Source: Tu et al. 2016 (1601.04811), section 3 (coverage in the score; the linguistic form of its update).
     Differs: no fertility: the sum is not divided by how many words a position is expected to become.
     """
 
     def __init__(
-        self, query_size: int, key_size: int, attention_size: int, window: Window | None = None, dropout: float = 0.0
+        self,
+        query_size: int,
+        key_size: int,
+        attention_size: int,
+        window: Window | None = None,
+        dropout: float = 0.0,
+        score_name: str = "additive",
     ) -> None:
         super().__init__()
-        self.score = AdditiveScore(query_size, key_size, attention_size)
+        self.score = AdditiveScore(query_size, key_size, attention_size, score_name)
         self.window, self.dropout = window or Everywhere(), nn.Dropout(dropout)
         self.coverage = nn.Parameter(torch.empty(attention_size).uniform_(-1, 1) * attention_size**-0.5)
 

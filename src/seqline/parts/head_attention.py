@@ -32,6 +32,8 @@ class HeadAttention(SourceAttention):
     Differs: without W^O and without biases.
     """
 
+    score_name = "scaled_dot"
+
     def __init__(
         self, query_size: int, key_size: int, num_heads: int, window: Window | None = None, dropout: float = 0.0
     ) -> None:

@@ -18,7 +18,9 @@ from seqline.shapes import Bool, Float, Tensor
 
 
 class Score(nn.Module, ABC):
-    """score(q, k) for all queries and keys of a row."""
+    """score(q, k) for all queries and keys of a row; `score_name`: what it is called in a trace."""
+
+    score_name: str
 
     def prepare(self, keys: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S A"]:
         """Compute what depends on the source alone."""
@@ -31,6 +33,8 @@ class Score(nn.Module, ABC):
 
 class DotScore(Score):
     """score = q . k; query and keys have one width."""
+
+    score_name = "dot"
 
     def forward(self, query: Float[Tensor, "B T Q"], keys: Float[Tensor, "B S Q"]) -> Float[Tensor, "B T S"]:
         return query @ keys.transpose(1, 2)
@@ -45,6 +49,8 @@ class GeneralScore(Score):
 
     Source: Luong et al. 2015 (1508.04025), section 3.1.
     """
+
+    score_name = "general"
 
     def __init__(self, query_size: int, key_size: int) -> None:
         super().__init__()
@@ -66,12 +72,14 @@ class AdditiveScore(Score):
         query_size: Q, width of the queries [B T Q].
         key_size: D, width of the keys [B S D].
         attention_size: A, width of v_a and of the prepared keys U_a k [B S A].
+        name: additive or concat.
 
     Source: Bahdanau et al. 2015 (1409.0473), section A.1.2.
     """
 
-    def __init__(self, query_size: int, key_size: int, attention_size: int) -> None:
+    def __init__(self, query_size: int, key_size: int, attention_size: int, name: str = "additive") -> None:
         super().__init__()
+        self.score_name = name
         self.query = nn.Linear(query_size, attention_size, bias=False)
         self.key = nn.Linear(key_size, attention_size, bias=False)
         self.energy = nn.Parameter(torch.empty(attention_size).uniform_(-1, 1) * attention_size**-0.5)
@@ -92,6 +100,8 @@ class LocationScore(Score):
 
     Source: Luong et al. 2015 (1508.04025), section 3.1, equation 8.
     """
+
+    score_name = "location"
 
     def __init__(self, query_size: int, length: int) -> None:
         super().__init__()

@@ -32,6 +32,8 @@ class MultiHeadAttention(nn.Module):
         dropout: share of the attention weights set to zero in training.
     """
 
+    score_name = "scaled_dot"
+
     def __init__(self, width: int, num_heads: int, num_key_heads: int | None = None, dropout: float = 0.0) -> None:
         super().__init__()
         self.num_heads, self.head_size = num_heads, width // num_heads

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seqline.recording.frames import by_path, to_array
+from seqline.visualize.blocks import AXES
 from seqline.watch import Frame
 
 ATTENTION = ("attention", "multi-head attention")
 MEMORY = "keys and values"
-AXES = ["layer", "head", "query", "key"]
 MOST_NUMBERS = 100_000
 """Queries, keys and values are kept head after head until they are that many."""
 SCORE_ERROR = 1e-4

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from seqline.state import tensors_of
-from seqline.visualize.arrays import each_array
-from seqline.visualize.pack import largest_error
+from seqline.visualize.checking import token_counts
+from seqline.visualize.trace import packing_error
 
 CLOSE, SUM, LOGP, PACKED = 1e-5, 1e-5, 1e-3, 5e-4
 
@@ -55,9 +54,7 @@ def rows_sum(blocks: Sequence[dict[str, Any]], is_bell: bool) -> dict[str, Any]:
 
 def shapes(document: dict[str, Any]) -> dict[str, Any]:
     """Return the check that every axis has the size of its tokens."""
-    sizes = {"source": len(document["source"]["tokens"]), "target.out": len(document["target"]["tokens"])}
-    sizes["target.in"] = sizes["target.out"]
-    sizes["sequence"] = sizes["sequence.out"] = sizes["source"] + sizes["target.out"] - 1
+    sizes = token_counts(document)
     off = [
         block["name"]
         for block in document.get("attention") or []
@@ -79,7 +76,4 @@ def path(value: float, has_attention: bool) -> dict[str, Any]:
 
 def packing(document: dict[str, Any]) -> dict[str, Any]:
     """Return the check how far packing moves a number."""
-    worst = max(
-        (largest_error(np.asarray(array), spec.content) for _, spec, array in each_array(document)), default=0.0
-    )
-    return check("packing_error", "packing moves no number by more than", worst, PACKED)
+    return check("packing_error", "packing moves no number by more than", packing_error(document), PACKED)

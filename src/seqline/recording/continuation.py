@@ -93,9 +93,9 @@ def record_continuation(
     temperature = 1.0 if sampling.is_greedy or force.wanted else sampling.temperature
     blocks = _blocks(subject, seen, _prompt(subject, prompt, ids), output, temperature)
     mode = "forced" if force.wanted else "greedy" if sampling.is_greedy else "sample"
-    cuts = {} if mode != "sample" else {"top_k": sampling.top_k, "top_p": sampling.top_p}
+    top_k, top_p = (sampling.top_k, sampling.top_p) if mode == "sample" else (None, None)
     stopped = "eos" if chosen.is_finished else "length"
-    blocks["decode"] = decode_block(mode, max_tokens, stopped, temperature, **cuts)
+    blocks["decode"] = decode_block(mode, max_tokens, stopped, temperature, top_k, top_p)
     blocks["gradients"] = _gradients(subject, ids, output[0])
     apart = abs(log_probability([to_array(row) for row in seen.watched.logits], output) - chosen.log_probability)
     own = checks.same_output(

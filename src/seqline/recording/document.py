@@ -40,10 +40,17 @@ class Stopwatch:
         return (time.perf_counter() - self._start) * 1000
 
 
-def decode_block(mode: str, max_len: int, stopped_by: str, temperature: float = 1.0, **cuts: Any) -> dict[str, Any]:
+def decode_block(
+    mode: str,
+    max_len: int,
+    stopped_by: str,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> dict[str, Any]:
     """Return the block `decode`."""
-    cuts = {"top_k": None, "top_p": None} | cuts
-    return {"mode": mode, "temperature": temperature, **cuts, "max_len": max_len, "stopped_by": stopped_by}
+    sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    return {"mode": mode, **sampling, "max_len": max_len, "stopped_by": stopped_by}
 
 
 def steps_of(
@@ -125,9 +132,10 @@ def finished(
         "meta": meta_of(model, origin, options.seed, about | {"decode": str(blocks.get("decode"))}),
         "model": model_of(model, origin, layers, width),
         **{name: block for name, block in blocks.items() if block is not None},
-        "tensors": {},
     }
     is_bell = document["model"]["window"] == "local-p"
+    trace = Trace(document)
+    document = trace.document  # its arrays are numpy's
     document["checks"] = [
         checks.rows_sum(document.get("attention") or [], is_bell),
         *found,
@@ -136,6 +144,5 @@ def finished(
     ]
     if options.timing:
         document["meta"]["ms_total"] = watch.milliseconds()
-    trace = Trace(document)
     trace.check()
     return trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,26 +23,15 @@ from seqline.models.readers import ReadsSummary
 from seqline.parts.attention_positions import Alibi, RelativeBias, Rotary
 from seqline.parts.cells import Cell
 from seqline.parts.convolution import Convolution
-from seqline.parts.coverage import CoverageAttention
 from seqline.parts.head_attention import HeadAttention
 from seqline.parts.positions import LearnedPositions, Sinusoid
 from seqline.parts.scaled_sinusoid import ScaledSinusoid
-from seqline.parts.scores import AdditiveScore, DotScore, GeneralScore, LocationScore
 from seqline.parts.self_attention import MultiHeadAttention
 from seqline.parts.ttt import TTT, with_rotary
 from seqline.parts.windows import MonotonicWindow, PredictiveWindow
 from seqline.run_folder import WEIGHTS, Run
 
 PART_DEPTH = 4
-_SCORES: dict[type[nn.Module], str] = {
-    CoverageAttention: "additive",
-    AdditiveScore: "additive",
-    DotScore: "dot",
-    GeneralScore: "general",
-    LocationScore: "location",
-    HeadAttention: "scaled_dot",
-    MultiHeadAttention: "scaled_dot",
-}
 _POSITIONS: dict[type[nn.Module], str] = {
     Sinusoid: "sinusoidal",
     ScaledSinusoid: "sinusoidal",
@@ -92,14 +81,14 @@ def model_of(model: nn.Module, origin: Origin, layers: tuple[int, int], width: i
     heads = next((m for m in model.modules() if isinstance(m, MultiHeadAttention | HeadAttention | TTT)), None)
     parts = parts_of(model)
     writer = _writer(model)
-    score = _first(_SCORES, writer, model, default="none")
+    score = _first(lambda part: getattr(part, "score_name", None), writer, model, default="none")
     return {
         "arch": origin.arch,
         "layer": _layer_of(writer),
         "encoder": _encoder_of(model),
         "bridge": _bridge_of(writer),
         "reads_memory": reads_memory(model),
-        "score": "concat" if score == "additive" and origin.arch == "luong" else score,
+        "score": score,
         "window": "-" if score == "none" else window_name(model),
         "positions": _positions_of(model),
         "num_layers": {"encoder": layers[0], "decoder": layers[1]},
@@ -149,13 +138,13 @@ def parts_of(model: nn.Module) -> list[dict[str, Any]]:
     ]
 
 
-def _first(names: Mapping[type[nn.Module], str], *wholes: nn.Module, default: str) -> str:
-    """Return the name of the first module of a known type, of the outermost attention first."""
+def _first(name_of: Callable[[nn.Module], str | None], *wholes: nn.Module, default: str) -> str:
+    """Return the name of the first module that has one, of the outermost attention first."""
     found = [
         (name.count("."), order, word)
         for order, whole in enumerate(wholes)
         for name, module in whole.named_modules()
-        if (word := names.get(type(module)))
+        if (word := name_of(module))
     ]
     return min(found, key=lambda one: (one[1], one[0]))[2] if found else default
 
@@ -202,4 +191,4 @@ def window_name(model: nn.Module) -> str:
 def _positions_of(model: nn.Module) -> str:
     if any(isinstance(m, TTT) and m.turn is with_rotary for m in model.modules()):
         return "rotary"
-    return _first(_POSITIONS, model, default="none")
+    return _first(lambda part: _POSITIONS.get(type(part)), model, default="none")

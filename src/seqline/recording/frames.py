@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -34,8 +33,3 @@ def rows_of(frames: Sequence[Frame], name: str) -> np.ndarray:
 
 def _rows(array: np.ndarray) -> np.ndarray:
     return array if array.ndim == 2 else array[0]
-
-
-def values_of(frames: Sequence[Frame], name: str) -> list[Any]:
-    """Return one value of all frames as arrays."""
-    return [to_array(frame.values[name]) for frame in frames]

@@ -18,7 +18,7 @@ PARTS = (*CELLS, "embedding")
 
 
 class Loss(NamedTuple):
-    """A loss: what computes it, what it is in words, and how many frames belong to the source (called after it ran)."""
+    """A loss: what computes it (and calls what it is given when the source has been read), and what it is in words."""
 
     compute: Callable[[Callable[[], None]], Tensor]
     words: str
@@ -31,7 +31,7 @@ def gradients_of(
 
     Args:
         model: in evaluation mode.
-        loss: of one text; it calls what it is given when the source has been read.
+        loss: of one text.
         num_source: positions read.
         is_reversed: words are read from the last to the first.
         clip: the norm to which training clipped gradients.

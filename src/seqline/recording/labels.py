@@ -43,6 +43,11 @@ class Labelling:
         """What reads the text."""
         return self.model.get_submodule("encoder")
 
+    @property
+    def is_class(self) -> bool:
+        """Whether one label stands for the whole text."""
+        return isinstance(self.model, Classifier)
+
 
 def record_labels(subject: Labelling, text: str, read: str, ids: Sequence[int], options: Options) -> Trace:
     """Label a text, once as in use and once watched, and return its trace.
@@ -82,8 +87,7 @@ def record_labels(subject: Labelling, text: str, read: str, ids: Sequence[int], 
 def _blocks(
     subject: Labelling, frames: list[Frame], source: dict[str, Any], rows: list[Tensor], chosen: list[int]
 ) -> dict[str, Any]:
-    model, labels = subject.model, subject.labels
-    is_class = isinstance(model, Classifier)
+    labels, is_class = subject.labels, subject.is_class
     num_source = len(source["tokens"])
     target = label_block([labels.decode(i) for i in chosen], chosen)
     if is_class:
@@ -112,10 +116,10 @@ def _blocks(
         "schedule": schedule.numbered(steps),
         "encoder": reading.states,
         "decoder": written,
-        "embeddings": sides.embeddings_of(model, sides.embedded(inside), None),
+        "embeddings": sides.embeddings_of(subject.model, sides.embedded(inside), None),
         "positions": sides.positions_of(inside, []),
         "ttt": inner_block(inside, "encoder"),
-        **sides.attention_blocks(kinds, sides.TARGET, window_name(model)),
+        **sides.attention_blocks(kinds, sides.TARGET, window_name(subject.model)),
     }
 
 
@@ -135,14 +139,13 @@ def _schedule(reading: sides.Reading, num_source: int, num_labels: int, is_class
 
 def _gradients(subject: Labelling, source: Tensor, chosen: Sequence[int]) -> dict[str, Any] | None:
     model = subject.model
-    is_class = isinstance(model, Classifier)
 
     def compute(source_is_read: Callable[[], None]) -> Tensor:
         logits = model(source, torch.ones_like(source, dtype=torch.bool))
         source_is_read()
         return log_loss(logits.reshape(-1, logits.shape[-1])[-1:], chosen[-1:])
 
-    words = "-log p of the class" if is_class else "-log p of the last tag"
+    words = "-log p of the class" if subject.is_class else "-log p of the last tag"
     is_reversed = isinstance(subject.encoder, ReversingEncoder)
     loss = Loss(compute, words)
     return gradients_of(model, loss, source.shape[1], is_reversed=is_reversed, clip=subject.origin.clip)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,17 +134,27 @@ def _validated(found: Sequence[Validated]) -> dict[str, Any]:
 
 
 def _snapshots(run: Run, document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the attention of each copy of the weights; the run's own model is not touched."""
+    """Return the attention of each copy of the weights."""
     found: list[dict[str, Any]] = []
-    model = None
-    for step, weights in read_snapshots(run.folder / FOLDER):
-        model = model or copy.deepcopy(run.model)
-        load_weights(model, weights, str(run.folder / FOLDER / f"step-{step}.safetensors"))
-        read = attention_of(model, document)
+    for step, snapshot in each_snapshot(run):
+        read = attention_of(snapshot.model, document)
         if read is None:
             return []
         found.append({"step": step, "weights": read})
     return found
+
+
+def each_snapshot(run: Run) -> Iterator[tuple[int, Run]]:
+    """Yield each step with a kept copy of the weights, and the run with these in a model that is not its own.
+
+    Raises:
+        UserError: a copy that is damaged, or not of this model.
+    """
+    snapshot = None
+    for step, weights in read_snapshots(run.folder / FOLDER):
+        snapshot = snapshot or replace(run, model=copy.deepcopy(run.model))
+        load_weights(snapshot.model, weights, str(run.folder / FOLDER / f"step-{step}.safetensors"))
+        yield step, snapshot
 
 
 @torch.no_grad()

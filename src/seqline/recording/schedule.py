@@ -9,9 +9,16 @@ Event = dict[str, Any]
 WAYS = ("forward", "backward")
 
 
-def event(part: str, pos: int | None, reads: Sequence[str], writes: Sequence[str], **more: Any) -> Event:
-    """Return one event; `layer` and `dir` by name."""
-    return {"part": part, "layer": None, "dir": None, "pos": pos, "reads": list(reads), "writes": list(writes)} | more
+def event(
+    part: str,
+    pos: int | None,
+    reads: Sequence[str],
+    writes: Sequence[str],
+    layer: int | None = None,
+    way: str | None = None,
+) -> Event:
+    """Return one event; `way`: one of WAYS."""
+    return {"part": part, "layer": layer, "dir": way, "pos": pos, "reads": list(reads), "writes": list(writes)}
 
 
 def numbered(steps: Sequence[list[Event]], times: Sequence[float | None] = ()) -> list[dict[str, Any]]:
@@ -41,7 +48,7 @@ def recurrent_reading(orders: Sequence[Sequence[int]], num_steps: int) -> list[l
             # A lane that begins at the end mark reads it with its first word, one that ends there with its last.
             t = max(0, k - late) if way == "backward" else min(k, num_steps - 1)
             reads, writes = [f"x:{position}", before], [f"h.enc.{way}:{position}"]
-            steps[t].append(event("encoder", position, reads, writes, layer=0, dir=way))
+            steps[t].append(event("encoder", position, reads, writes, layer=0, way=way))
     return steps
 
 

@@ -8,19 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from seqline import files
+from seqline.api import OPTIONS, Explaining, explain
 from seqline.config import parse_toml
 from seqline.errors import UserError, did_you_mean
-from seqline.generator import Generator
-from seqline.labeller import Labeller
 from seqline.recording.by_hand import AttentionRow
-from seqline.run_folder import CONFIG, MANIFEST, load_run, read_manifest
+from seqline.run_folder import CONFIG, MANIFEST, Run, load_run, read_manifest
 from seqline.studio.asked import TraceAsked
-from seqline.translator import Translator
 from seqline.visualize.schema import MAX_BUNDLE
 from seqline.visualize.trace import Bundle, Trace
 
 PLACES = (".", "*", "seqline-demo/*", "runs/*")
-Explains = Translator | Generator | Labeller
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Runs:
         self.device = device
         self.folders = _named([folder.resolve() for folder in folders])
         self.entries = [_entry(name, folder) for name, folder in self.folders.items()]
-        self._loaded: dict[str, Explains] = {}
+        self._loaded: dict[str, Run] = {}
 
     def about(self) -> list[dict[str, Any]]:
         """Return what the page shows of each run."""
@@ -96,43 +93,22 @@ class Runs:
         return traces[0] if len(traces) == 1 else Bundle(traces, asked.models)
 
     def _one(self, name: str, asked: TraceAsked) -> Trace:
-        run, decode = self._load(name), asked.decode
+        run = self._load(name)
         force: dict[int, int | str] = {item.step: item.id for item in asked.force if item.model in (None, name)}
         rows = [
             AttentionRow(item.step, item.weights, item.layer, item.head)
             for item in asked.attention_rows
             if item.model in (None, name)
         ]
-        if rows and not isinstance(run, Translator):
-            raise UserError(
-                f"{name} has no source to attend to", where="attention_rows", fix="choose a translating run"
-            )
-        if force and isinstance(run, Labeller):
-            raise UserError(f"{name} writes no tokens", where="force", fix="choose a run that translates or generates")
-        match run:
-            case Translator():
-                trace = run.explain(
-                    asked.text, beam_size=decode.beam_size, force=force, attention_rows=rows, seed=decode.seed
-                )
-            case Generator():
-                trace = run.explain(
-                    asked.text,
-                    max_tokens=decode.max_tokens,
-                    temperature=decode.temperature,
-                    top_k=decode.top_k,
-                    top_p=decode.top_p,
-                    force=force,
-                    seed=decode.seed,
-                )
-            case Labeller():
-                trace = run.explain(asked.text, seed=decode.seed)
+        decode = {key: value for key, value in asked.decode if key in OPTIONS[run.config.data.task]}
+        beam_size = decode.pop("beam_size", None)
+        more = Explaining(**decode)
+        trace = explain(run, asked.text, beam_size=beam_size, force=force, attention_rows=rows, more=more)
         return _with_languages(trace, asked)
 
-    def _load(self, name: str) -> Explains:
+    def _load(self, name: str) -> Run:
         if name not in self._loaded:
-            run = load_run(self.folders[name], self.device)
-            kind = {"translation": Translator, "language_model": Generator}.get(run.config.data.task, Labeller)
-            self._loaded[name] = kind.of(run)
+            self._loaded[name] = load_run(self.folders[name], self.device)
         return self._loaded[name]
 
 

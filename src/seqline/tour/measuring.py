@@ -14,7 +14,8 @@ from seqline.data.lines import read_lines
 from seqline.data.text import read_pairs
 from seqline.data.toy.lexicon import NOUN
 from seqline.evaluation.alignment_metrics import parse_gold, score_alignments
-from seqline.tour.comparing import Compared
+from seqline.tour.chapters import document_of
+from seqline.tour.comparing import Compared, Row
 from seqline.tour.inside import changed_by_a_word, nearest, reads_its_noun
 from seqline.tour.recordings import Recordings
 from seqline.visualize.trace import Bundle, Trace
@@ -44,28 +45,24 @@ def _written(value: Any) -> str:
 def measure(folder: Path, compared: Compared, recordings: Recordings) -> Findings:
     """Measure everything that the page tells."""
     return {
-        "start": _timeline(_one(recordings["first"])),
-        "word": _words(compared, _one(recordings["first"])),
-        "position": _places(_one(recordings["she"])),
+        "start": _timeline(document_of(recordings["first"])),
+        "word": _words(compared, document_of(recordings["first"])),
+        "position": _places(document_of(recordings["she"])),
         "encoder": _fading(compared, folder),
-        "context": _bottleneck(compared, _one(recordings["plain"])),
-        "decoder": _confidence(_one(recordings["plain"])),
+        "context": _bottleneck(compared, document_of(recordings["plain"])),
+        "decoder": _confidence(document_of(recordings["plain"])),
         "again": [*_again(compared), *_gradients(recordings["far"])],
         "length": _lengths(compared),
         "attention": _alignment(folder, compared),
-        "sharpen": _sharpening(_one(recordings["sharpen"])),
-        "heads": _heads(_one(recordings["she"])),
-        "transformer": _residual(_one(recordings["she"])),
+        "sharpen": _sharpening(document_of(recordings["sharpen"])),
+        "heads": _heads(document_of(recordings["she"])),
+        "transformer": _residual(document_of(recordings["she"])),
         "twins": _twins(folder, compared),
-        "cache": _cache(_one(recordings["she"])),
+        "cache": _cache(document_of(recordings["she"])),
     }
 
 
-def _one(recording: Trace | Bundle) -> dict[str, Any]:
-    return (recording.traces[0] if isinstance(recording, Bundle) else recording).document
-
-
-def _row(compared: Compared, name: str) -> Any:
+def _row(compared: Compared, name: str) -> Row:
     return next(row for row in compared.rows if row.name == name)
 
 
@@ -125,12 +122,12 @@ def _bottleneck(compared: Compared, document: dict[str, Any]) -> list[Said]:
 
 
 def _confidence(document: dict[str, Any]) -> list[Said]:
-    chosen = [(step["out"], step["topk"][min(step["chosen_rank"], len(step["topk"]) - 1)]["p"])
-              for step in document["decoder"]["steps"]]  # fmt: skip
-    word, p = min(chosen, key=lambda pair: pair[1])
-    second = next(s["topk"] for s in document["decoder"]["steps"] if s["out"] == word)[:3]
-    rivals = ", ".join(f"{each['text']} ({each['p']:.2f})" for each in second)
-    return [said("least_sure", text=document["target"]["text"], word=word, p=float(p), rivals=rivals)]
+    def sure(step: dict[str, Any]) -> float:
+        return float(step["topk"][min(step["chosen_rank"], len(step["topk"]) - 1)]["p"])
+
+    step = min(document["decoder"]["steps"], key=sure)
+    rivals = ", ".join(f"{each['text']} ({each['p']:.2f})" for each in step["topk"][:3])
+    return [said("least_sure", text=document["target"]["text"], word=step["out"], p=sure(step), rivals=rivals)]
 
 
 def _again(compared: Compared) -> list[Said]:

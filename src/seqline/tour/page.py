@@ -8,7 +8,6 @@ from __future__ import annotations
 import html
 import json
 import unicodedata
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files as package_files
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from seqline.tour.measuring import Findings, measure
 from seqline.tour.numbers import by_length, length_chart, models_table, sentences, worked_step
 from seqline.tour.recordings import ALIGNED, Recordings, record
 from seqline.tour.story import both, paragraphs, rich, stories, story_text, word
-from seqline.visualize.html import assets, json_for_html, meta_tags, scripts
+from seqline.visualize.html import assets, json_for_html, meta_tags, scripts, seqline_version
 from seqline.visualize.link import view_names
 
 NAME = "index.html"
@@ -92,11 +91,7 @@ def _hero() -> str:
 
 
 def _foot() -> str:
-    try:
-        number = version("seqline")
-    except PackageNotFoundError:
-        number = "?"
-    return both(lambda story: rich(story.page["made"], {"version": number}), "p")
+    return both(lambda story: rich(story.page["made"], {"version": seqline_version()}), "p")
 
 
 def _chapter(chapter: Chapter, recordings: Recordings, findings: Findings, widget: str) -> str:

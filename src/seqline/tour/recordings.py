@@ -8,11 +8,9 @@ from pathlib import Path
 from seqline.data.lines import read_lines
 from seqline.data.text import read_pairs
 from seqline.evaluation.alignment_metrics import parse_gold, score_alignments
-from seqline.recording.learning import attention_of, curves, read_history
+from seqline.recording.learning import attention_of, curves, each_snapshot, read_history
 from seqline.run_folder import load_run
 from seqline.tour.comparing import SENTENCES, long_sentence
-from seqline.training.snapshots import FOLDER, read_snapshots
-from seqline.training.weights import load_weights
 from seqline.translator import Translator
 from seqline.visualize.trace import Bundle, Trace
 
@@ -62,15 +60,13 @@ def learning(run: Path, trace: Trace) -> Trace:
     the mean over the steps since the snapshot before. Without snapshots the trace comes back as it is.
     """
     loaded = load_run(run)
-    translator = Translator.of(loaded)
     pairs = read_pairs(str(run.parent / "data" / "test.tsv")).pairs[:ALIGNED]
     gold_file = str(run.parent / "data" / "alignments" / "test.pharaoh")
     gold = parse_gold(read_lines(gold_file), gold_file)[:ALIGNED]
     snapshots, errors = [], {}
-    for step, weights in read_snapshots(run / FOLDER):
-        load_weights(translator.model, weights, str(run / FOLDER))
-        snapshots.append({"step": step, "weights": attention_of(translator.model, trace.document)})
-        links = translator.align([pair[:2] for pair in pairs])
+    for step, snapshot in each_snapshot(loaded):
+        snapshots.append({"step": step, "weights": attention_of(snapshot.model, trace.document)})
+        links = Translator.of(snapshot).align([pair[:2] for pair in pairs])
         errors[step] = score_alignments(links, gold).error_rate
     if not snapshots:
         return trace

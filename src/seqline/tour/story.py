@@ -62,9 +62,8 @@ def rich(text: str, values: dict[str, str] | None = None) -> str:
     found = html.escape(text, quote=False)
     for pattern, made in _MARKS:
         found = pattern.sub(made, found)
-    for name, value in (values or {}).items():
-        found = found.replace(f"{{{name}}}", f"<b>{html.escape(value, quote=False)}</b>")
-    return found
+    shown = {f"{{{name}}}": f"<b>{html.escape(value, quote=False)}</b>" for name, value in (values or {}).items()}
+    return re.sub(r"\{\w+\}", lambda name: shown.get(name[0], name[0]), found)  # once: a value may hold {name} itself
 
 
 def both(write: Callable[[Story], str], tag: str = "span", attributes: str = "") -> str:

@@ -5,6 +5,7 @@ They lie beside the run's own files, `snapshots/step-N.safetensors`, and nothing
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,7 +48,7 @@ class Snapshots:
         """Keep a copy where one is planned."""
         if report.step in self.steps:
             weights = {name: tensor.cpu().contiguous() for name, tensor in weights_of(self.model).items()}
-            files.write_bytes(self.folder / f"step-{report.step}.safetensors", dump_safetensors(weights))
+            files.write_bytes(self.folder / _name(report.step), dump_safetensors(weights))
 
     def on_validation(self, report: ValidationReport) -> None:
         """Look away: a validation changes no weight."""
@@ -56,15 +57,19 @@ class Snapshots:
         """Leave what is there."""
 
 
+def _name(step: int) -> str:
+    return f"step-{step}.safetensors"
+
+
 def read_snapshots(folder: Path) -> Iterator[tuple[int, Weights]]:
     """Yield the step and the weights of each copy in a run's `snapshots`, first to last; nothing where there are none.
 
     Raises:
         UserError: a file that is damaged.
     """
-    found = {path.stem.removeprefix("step-"): path for path in folder.glob("step-*.safetensors")}
-    for step in sorted(int(name) for name in found if name.isdecimal()):
-        path = found[str(step)]
+    names = (path.stem.removeprefix("step-") for path in folder.glob("step-*.safetensors"))
+    for step in sorted(int(name) for name in names if re.fullmatch("[1-9][0-9]*", name)):
+        path = folder / _name(step)
         try:
             yield step, parse_safetensors(files.read_bytes(path))
         except SafetensorError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -80,23 +80,51 @@ def save(
     Raises:
         UserError: unknown view, suffix, state or option; a missing package; a disk that refuses.
     """
-    options, rest = _split(dict(state or {}))
+    options, rest = check_request(path, view, state or {})
     if view == ALL:
-        return _save_all(trace, path, _checked_values(rest), options)
-    if view not in view_names():
-        raise UserError(f"no view named {view!r}", where="view", fix=did_you_mean(view, [*view_names(), ALL]))
-    suffix = Path(path).suffix.lower().lstrip(".")
-    if suffix not in SUFFIXES:
-        raise UserError(f"cannot write {suffix!r} files", where=str(path), fix=did_you_mean(suffix, SUFFIXES))
-    for name in options:
-        if suffix not in _OPTION_SUFFIXES[name]:
-            raise UserError(
-                f"a .{suffix} file takes no {name}", where=name, fix=f"it is for {_listed(_OPTION_SUFFIXES[name])}"
-            )
-    if suffix == "html":
+        return _save_all(trace, path, rest, options)
+    if _suffix(path) == "html":
         return _save_html(trace, path, view, rest)
-    drawing = Drawing(trace, view, rest)
-    return _WRITERS[suffix](drawing, Path(path), Options(**options))
+    return _WRITERS[_suffix(path)](Drawing(trace, view, rest), Path(path), options)
+
+
+def check_view(view: str) -> None:
+    """Refuse an unknown view.
+
+    Raises:
+        UserError: neither a view's name nor "all".
+    """
+    if view not in (*view_names(), ALL):
+        raise UserError(f"no view named {view!r}", where="view", fix=did_you_mean(view, [*view_names(), ALL]))
+
+
+def check_request(path: PathLike, view: str, state: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+    """Refuse what `save` writes of no trace at all; return how the file is written, and the state of the view.
+
+    Raises:
+        UserError: unknown view, suffix, state or option.
+    """
+    check_view(view)
+    options, rest = _split(dict(state))
+    suffix = _suffix(path)
+    if view != ALL:
+        if suffix not in SUFFIXES:
+            raise UserError(f"cannot write {suffix!r} files", where=str(path), fix=did_you_mean(suffix, SUFFIXES))
+        for name in options:
+            if suffix not in _OPTION_SUFFIXES[name]:
+                fix = f"it is for {_listed(_OPTION_SUFFIXES[name])}"
+                raise UserError(f"a .{suffix} file takes no {name}", where=name, fix=fix)
+    _checked_values(rest)
+    # Without an engine a page is still written: it draws with the browser's, and ignores what it does not know.
+    if view == ALL or suffix != "html" or installed_engines():
+        views = view_names() if view == ALL else (view,)
+        known = [thread_engine().call(each, "meta", {})["state"] for each in views]
+        _check_names(rest, {name for names in known for name in names})
+    return Options(**options), rest
+
+
+def _suffix(path: PathLike) -> str:
+    return Path(path).suffix.lower().lstrip(".")
 
 
 class Drawing:
@@ -196,11 +224,15 @@ def _number(value: Any) -> Any:
 
 
 def _checked(state: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    _check_names(state, known)
+    return _checked_values(state)
+
+
+def _check_names(state: Mapping[str, Any], known: Iterable[str]) -> None:
     names = sorted(set(known) - {"font"})
     for name in state:
         if name not in names:
             raise UserError(f"this view has no setting {name!r}", where=name, fix=did_you_mean(name, names))
-    return _checked_values(state)
 
 
 def _checked_values(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -303,17 +335,12 @@ _WRITERS: dict[str, _Writer] = {"svg": _svg, "png": _png, "gif": _gif, "mp4": _m
 def _save_html(trace: Trace | Bundle, path: PathLike, view: str, state: Mapping[str, Any]) -> Report:
     from seqline.visualize.html import page
 
-    # Without an engine the page is still written: it draws with the browser's, and ignores what it does not know.
-    if installed_engines():
-        _checked(state, thread_engine().call(view, "meta", {})["state"])
-    write_text(path, page(trace, view=view, state=_checked_values(state)))
+    write_text(path, page(trace, view=view, state=dict(state)))
     return Report((Path(path),))
 
 
-def _save_all(trace: Trace | Bundle, path: PathLike, state: Mapping[str, Any], given: dict[str, Any]) -> Report:
+def _save_all(trace: Trace | Bundle, path: PathLike, state: Mapping[str, Any], options: Options) -> Report:
     drawing = Drawing(trace, view_names()[0], {})
-    _check_any(state, drawing)
-    options = Options(**given)
     missing: dict[str, None] = {}
     names: list[str] = []
     with new_folder(path) as folder:
@@ -336,12 +363,6 @@ def _save_all(trace: Trace | Bundle, path: PathLike, state: Mapping[str, Any], g
 
 def _suffixes(drawing: Drawing) -> list[str]:
     return ["svg", "png", "gif"] if drawing.num_frames() > 1 else ["svg", "png"]
-
-
-def _check_any(state: Mapping[str, Any], drawing: Drawing) -> None:
-    """Refuse a key that no view has."""
-    known = {name for view in view_names() for name in drawing.engine.call(view, "meta", {})["state"]} - {"font"}
-    _checked(state, dict.fromkeys(known))
 
 
 def _index(shown: list[tuple[str, list[str]]], absent: list[str]) -> str:

@@ -21,7 +21,19 @@ from seqline.visualize.page_fonts import PageFonts, page_fonts
 from seqline.visualize.trace import Bundle, Trace, strings_of
 
 # In this order: each file uses names of the ones before it.
-SCRIPTS = ("strings", "about", "decode", "figure", "controls", "pointing", "export", "panel", "search", "shell")
+SCRIPTS = (
+    "strings",
+    "about",
+    "decode",
+    "figure",
+    "controls",
+    "pointing",
+    "export",
+    "panel",
+    "search",
+    "words",
+    "shell",
+)
 NOTEBOOK_HEIGHT = 720
 
 
@@ -125,7 +137,7 @@ def assets(
     data = {name: json_for_html(trace.to_json()) for name, trace in traces.items()}
     labels = "".join(map(strings_of, traces.values()))
     fonts = page_fonts(labels + text, scripts(), is_wide=(settings or {}).get("lang") == "zh")
-    config = {"version": _version(), "font": fonts.families, "missing": fonts.missing, "fontNote": fonts.note}
+    config = {"version": seqline_version(), "font": fonts.families, "missing": fonts.missing, "fontNote": fonts.note}
     head = f'<style id="seqline-fonts">{fonts.css}</style>\n<style>\n{_asset("page.css")}</style>\n'
     blocks = [
         f'<script type="application/json" data-trace="{html.escape(name)}">{value}</script>\n'
@@ -189,7 +201,8 @@ def _distinct(names: list[str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} {i + 1}" for i, name in enumerate(names)]
 
 
-def _version() -> str:
+def seqline_version() -> str:
+    """Return the number of the installed version."""
     try:
         return version("seqline")
     except PackageNotFoundError:  # run from a folder without an install

@@ -76,15 +76,27 @@ function exportMarkdown({ columns, rows }) {
   return [line(columns), line(columns.map(() => "---")), ...rows.map(line)].join("\n").concat("\n");
 }
 
+// What the reader's own recording is called, as far as a page can know.
+const EXPORT_RECORDING = "run.json";
+
+// One word for a shell, whatever it holds.
+function exportQuoted(word) {
+  return /^[\w.,/-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
+}
+
 // The command that makes an animation of what is seen now; the page itself makes none.
 function exportCommand(figure, suffix) {
   const defaults = SCENES[figure.view].meta.state ?? {};
-  const words = ["seqline", "explain", "run.json", "--view", figure.view];
-  for (const [key, value] of Object.entries(figure.own)) {
-    if (!(key in defaults) || ["t", "beat", "row", "col"].includes(key) || JSON.stringify(value) === JSON.stringify(defaults[key])) continue;
-    words.push(`--${key.replace(/_/g, "-")}`, String(value));
+  const { theme, lang } = figure.shared;
+  const state = { ...figure.own, theme, lang: lang === "en" ? undefined : lang };
+  const words = ["seqline", "explain", EXPORT_RECORDING, "--view", figure.view];
+  for (const [key, value] of Object.entries(state)) {
+    if (!(key in defaults || PAGE_KEYS.has(key)) || ["t", "beat", "row", "col", "font"].includes(key)) continue;
+    // A default needs no word, and the command line has none for "nothing".
+    if (value === undefined || value === null || JSON.stringify(value) === JSON.stringify(defaults[key])) continue;
+    words.push("--set", `${key}=${typeof value === "object" ? JSON.stringify(value) : value}`);
   }
-  return [...words, "--out", `${figure.view}.${suffix}`].join(" ");
+  return [...words, "--out", `${figure.view}.${suffix}`].map(exportQuoted).join(" ");
 }
 
 async function exportCopy(text) {

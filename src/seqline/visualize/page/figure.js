@@ -24,10 +24,6 @@ function figureIcon(name) {
   return holder;
 }
 
-function figureCalm() {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches;
-}
-
 function figureDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }

@@ -267,72 +267,9 @@ class Studio {
 
   // Every word that does not depend on the step.
   words() {
-    const lang = this.figure.lang2();
-    const say = (key, values) => pageSay(lang, key, values);
-    for (const element of document.querySelectorAll("[data-say]")) element.textContent = say(element.dataset.say);
-    for (const element of document.querySelectorAll("[data-say-label]")) {
-      element.setAttribute("aria-label", say(element.dataset.sayLabel));
-      if (element.tagName !== "NAV" && element.tagName !== "ASIDE") element.title = say(element.dataset.sayLabel);
-    }
-    this.search.placeholder = say("search");
-    this.langButton.lang = lang === "zh" ? "en" : "zh-Hans";
-    const theme = { undefined: "themeAuto", light: "themeLight", dark: "themeDark" }[this.shared.theme];
-    this.themeButton.setAttribute("aria-label", say(theme));
-    this.themeButton.title = say(theme);
-    this.themeButton.dataset.mode = this.shared.theme ?? "auto";
-    this.fillNav(say, lang);
-    this.fillExport(say);
-    this.fillHelp(say);
-    this.fillNotices(say);
-    this.fillPicker();
+    wordsFill(this);
     this.changed();
     this.showCurrent();
-  }
-
-  fillNav(say, lang) {
-    const placed = new Set(PAGE_GROUPS.flatMap(([, views]) => views));
-    const others = Object.keys(SCENES).filter((view) => !placed.has(view));
-    const groups = PAGE_GROUPS.map(([key, views], i) => [key, i ? views : [...views, ...others]]);
-    this.nav.replaceChildren(...groups.map(([key, views]) => {
-      const items = views.filter((view) => view in SCENES).map((view) => this.navItem(view, say, lang));
-      items.sort((a, b) => Number(a.dataset.off) - Number(b.dataset.off));
-      const able = items.some((item) => item.firstChild.getAttribute("aria-disabled") !== "true");
-      return figureMake("section", { class: able ? "group" : "group off" }, [figureMake("h2", { text: say(key) }), figureMake("ul", {}, items)]);
-    }).filter((group) => group.querySelector("li")));
-  }
-
-  navItem(view, say, lang) {
-    const { title } = SCENES[view].meta;
-    const lack = view === "compare" && this.trace.schema !== "bundle/1" ? say("missingKind") : figureLacks(this.trace, view);
-    const reason = lack && (lack === say("missingKind") ? lack : say("missingBlock", { path: lack.split("|")[0] }));
-    const button = figureMake("button", { type: "button", "data-view": view, "aria-disabled": reason ? "true" : null }, [
-      figureMake("span", { text: (title[lang] ?? title.en).split(/[:：]/)[0] }),
-    ]);
-    if (reason) button.append(figureMake("small", { text: reason }));
-    return figureMake("li", { "data-off": reason ? "1" : "0" }, [button]);
-  }
-
-  fillHelp(say) {
-    const keys = ["keyArrows", "keySpace", "keyHome", "keyLayer", "keyHead", "keyPin", "keyEnter", "keyTable", "keyExport", "keyHelp", "keyEscape"];
-    this.help.querySelector("ul").replaceChildren(...keys.map((key) => {
-      const [stroke, ...rest] = say(key).split("  ");
-      return figureMake("li", {}, [figureMake("kbd", { text: stroke }), ` ${rest.join(" ")}`]);
-    }));
-  }
-
-  fillNotices(say) {
-    const { missing, fontNote, font } = this.config;
-    const notes = [];
-    if (missing?.chars?.length) notes.push(say("glyphs", { chars: missing.chars.join(" "), fix: missing.fix }));
-    if (fontNote) notes.push(say("fontsNotEmbedded", { fonts: [].concat(font).join(", "), fix: fontNote }));
-    this.notices.replaceChildren(...notes.map((text) => figureMake("p", { class: "notice", role: "status", text })));
-  }
-
-  fillPicker() {
-    const bundle = this.trace?.schema === "bundle/1";
-    this.picker.parentElement.hidden = !bundle;
-    if (!bundle) return;
-    this.picker.replaceChildren(...this.trace.traces.map((trace, i) => figureMake("option", { text: this.trace.labels?.[i] ?? trace.model.arch, value: i, selected: i === this.shared.m })));
   }
 
   // --- table twin -------------------------------------------------------------------------------------------------
@@ -361,18 +298,6 @@ class Studio {
     this.exportButton.setAttribute("aria-expanded", String(on));
     if (on) this.exportMenu.querySelector("button").focus();
     else this.said.textContent = "";
-  }
-
-  fillExport(say) {
-    const items = [
-      ["svg", say("exportSvg")], ...[1, 2, 3].map((n) => [`png${n}`, say("exportPng", { n })]), ["csv", say("exportCsv")],
-      ["md", say("exportMarkdown")], ["link", say("exportLink")], ["gif", say("exportAnimation")],
-    ];
-    this.exportMenu.querySelector("ul").replaceChildren(...items.map(([kind, text]) => {
-      const button = figureMake("button", { type: "button", "data-export": kind, text });
-      button.addEventListener("click", () => this.export(kind));
-      return figureMake("li", {}, [button]);
-    }));
   }
 
   async export(kind) {

@@ -36,7 +36,7 @@ const RAMP_DIVERGING = ramp([
   "fffffffef8f1fdf0e2fce9d4fce2c6fbdab7fad3a9f9cc9bf8c48cf7bd7ef6b570f4af66f1a85eefa256ec9b4ee99546",
   "e68e3fe38837e0812fde7b27db741fd66e19cf6917c76414c05f12b8590fb0540da94f0aa14a08994405923f038a3a00",
 ]);
-export const SEQUENTIAL = { viridis: RAMP_VIRIDIS, cividis: RAMP_CIVIDIS, greys: RAMP_GREYS };
+const SEQUENTIAL = { viridis: RAMP_VIRIDIS, cividis: RAMP_CIVIDIS, greys: RAMP_GREYS };
 
 export const DIVERGING = RAMP_DIVERGING;
 

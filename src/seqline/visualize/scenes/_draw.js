@@ -10,8 +10,12 @@
 // Rules of every scene: no DOM, Date, Math.random, Intl, console; no `+=` on strings; no spread over data; cut strings with Array.from only;
 // no font-weight, dominant-baseline, direction, class or var(); numbers by num(), coordinates by xy().
 import { theme } from "./_colour.js";
+import { wholeNumber } from "./_state.js";
 import { em, esc, fit, isolate, xy } from "./_text.js";
 import { describeModel, joined, say, sentence } from "./_trace.js";
+
+const SIDE_LEAST = 320;
+const SIDE_MOST = 20000;
 
 export function missingSentence(state, path) {
   const name = path.split("|").join(say(state, " or ", " 或 "));
@@ -121,8 +125,8 @@ export function badge(x, y, string, key, state, anchor) {
 }
 
 export function box(meta, state) {
-  const w = state.width || meta.size[0];
-  const h = state.height || meta.size[1];
+  const w = wholeNumber(state.width, meta.size[0], SIDE_LEAST, SIDE_MOST);
+  const h = wholeNumber(state.height, meta.size[1], SIDE_LEAST, SIDE_MOST);
   return { x: 32, y: 84, w: w - 64, h: h - 84 - 44, width: w, height: h };
 }
 

@@ -8,7 +8,7 @@ import { group, path, rect, tag, text } from "./_draw.js";
 import { num, range, xy } from "./_text.js";
 import { joined } from "./_trace.js";
 
-export const GRID_LIMIT = 1600;
+const GRID_LIMIT = 1600;
 
 // Every 12 bits as two letters, and the CRC of every byte: a picture of 6,400 cells is 9,000 bytes, and `heads` draws dozens.
 const LETTERS = Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");

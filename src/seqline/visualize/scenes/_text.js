@@ -1,8 +1,8 @@
 // Numbers and text: printing, small sums over lists, hashes, escaping, direction, and how wide a text is.
 //
 // num(v, digits=3) printed number ("–" for null, never "-0.00") · xy(v) coordinate · brief(v) 3 digits or 2·10⁻⁹ · powerOfTen(e) "10⁻³"
-// grouped(count) 12,345 · ticks(lo, hi, n) · clamp(v, lo, hi) · range(n) · sum maxOf minOf meanAbs argmax (lists) · softmaxOf(logits, temperature)
-// fnv(ints) hash of 16-bit integers · fnvText(text) · esc(value) for XML · isRtl(text) · isolate(text, dir)
+// grouped(count) 12,345 · ticks(lo, hi, n) · clamp(v, lo, hi) · range(n) · sum maxOf minOf meanAbs argmax (lists)
+// fnv(ints) hash of 16-bit integers · esc(value) for XML · isRtl(text) · isolate(text, dir)
 // em(text) width in em · fit(text, maxEm) cut with … · wrap(text, maxEm) lines
 
 // Advance widths of ASCII 32..126 in hundredths of an em, DejaVu Sans.
@@ -68,13 +68,6 @@ export function argmax(xs) {
   return at;
 }
 
-export function softmaxOf(logits, temperature) {
-  const top = maxOf(logits);
-  const powers = logits.map((z) => Math.exp((z - top) / temperature));
-  const total = sum(powers);
-  return powers.map((p) => p / total);
-}
-
 // FNV-1a, 32 bits, over each integer's two bytes, the low one first; 8 hexadecimal digits.
 export function fnv(ints) {
   let h = 2166136261;
@@ -83,12 +76,6 @@ export function fnv(ints) {
     h = Math.imul(h ^ ((ints[i] >> 8) & 255), 16777619);
   }
   return ["0000000", (h >>> 0).toString(16)].join("").slice(-8);
-}
-
-export function fnvText(string) {
-  const ints = [];
-  for (let i = 0; i < string.length; i++) ints.push(string.charCodeAt(i));
-  return fnv(ints);
 }
 
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\ufffd": "?", "\n": "⏎", "\r": "", "\t": "␣" };

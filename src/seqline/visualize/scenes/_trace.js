@@ -1,7 +1,8 @@
 // Reading what a scene is given: the state with its defaults, the trace or bundle, and its time steps.
 //
 // A scene is `scenes/<id>.js`: `import { … } from "./_name.js";` lines, then
-//   export const meta = { id, title: {en, zh}, needs: ["attention", "encoder.gates|decoder.gates"], state: {defaults}, size: [960, 540] };
+//   export const meta = { id, title: {en, zh}, needs: ["attention", "encoder.gates|decoder.gates"], state: {defaults}, size: [960, 540],
+//     choices: {key: [the only values it takes]} where `_state.js` does not list them already };
 //   export function scene(trace, state)  -> SVG string          export function table(trace, state)    -> { columns, rows }
 //   export function describe(trace, state) -> 1-2 sentences     export function frames(trace, state)   -> number >= 1
 //   export function stateAt(trace, state, k) -> state of frame k (0-based)
@@ -9,11 +10,12 @@
 //   const gap = firstMissing(trace, meta.needs); if (gap) return missing(meta, trace, s, gap);
 // link.py gives each scene a scope of its own; all files named `_…` share one, and so must not use a name twice.
 //
-// COMMON defaults of every view · settle(meta, state) defaults filled in · withState(state, changes) copy · joined(a, b) · say(state, en, zh) · plain(v)
+// COMMON defaults of every view · settle(meta, state) defaults filled in, wrong values put right · withState(state, changes) copy · joined(a, b) · say(state, en, zh) · plain(v)
 // one(trace) first trace of a bundle · many(trace) [{trace, label}] · has(trace, path) · firstMissing(trace, needs)
 // stepCount(trace) N · stepOf(trace, state) current t (state.t null = N) · producedBy(trace, t) tokens written up to t
 // tOfOutput(trace, j) t that wrote token j · nowOutput(trace, state) the token of the current t, or the last one written (-1 none)
 // writeTimes(trace, part, dir) position -> t · sentence(trace) · describeModel(trace)
+import { soundValue } from "./_state.js";
 import { clamp, isolate } from "./_text.js";
 
 export const COMMON = {
@@ -21,10 +23,10 @@ export const COMMON = {
 };
 
 export function settle(meta, state) {
-  const out = {};
-  const layers = [COMMON, meta.state || {}, state || {}];
-  for (const layer of layers) {
-    for (const key of Object.keys(layer)) if (layer[key] !== undefined) out[key] = layer[key];
+  const out = joined(COMMON, meta.state);
+  for (const key of Object.keys(state || {})) {
+    const fallback = out[key] === undefined ? null : out[key];
+    if (state[key] !== undefined) out[key] = soundValue(key, state[key], fallback, (meta.choices || {})[key]);
   }
   return out;
 }

@@ -123,6 +123,12 @@ function cardWord(s, check) {
   return check.ok ? say(s, "passed", "通过") : say(s, "failed", "未通过");
 }
 
+// What a check says: recordings hold it in English; the ones known by their id have their own words in Chinese.
+const CARD_CHECKS = {
+  output_equal: "文本与模型自身的输出相同", rows_sum_1: "每行注意力权重之和为 1", shapes_named: "每个维度的长度与其词元数相等",
+  gates_parity: "可读单元与所用层的 h、c 相等", attention_path: "显式注意力与所用路径的 logit 之差", packing_error: "打包后数值的最大变动",
+};
+
 function cardChecks(s, checks, x, y, w, h) {
   const colours = theme(s);
   if (!checks.length) return text(x, y + 14, say(s, "no checks were recorded", "未记录检查"), { size: 12, fill: colours.soft });
@@ -136,7 +142,7 @@ function cardChecks(s, checks, x, y, w, h) {
     parts.push(group({ "data-check": check.id, "data-ok": check.ok ? "1" : "0" }, [
       pill(x, top, 60, 17, cardWord(s, check), { size: 11, fill: "none", stroke: ink, ink: ink, width: check.ok ? 1 : 2.5 }),
       text(x + 70, top + 9, fit(numbers, (w - 70) / own), { size: own, fill: colours.soft }),
-      step >= 32 ? text(x, top + 26, fit(check.text, w / 11.2), { size: 11, fill: colours.ink }) : "",
+      step >= 32 ? text(x, top + 26, fit(say(s, check.text, CARD_CHECKS[check.id] || check.text), w / 11.2), { size: 11, fill: colours.ink }) : "",
     ]));
   });
   return parts.join("");

@@ -23,12 +23,13 @@ const COMPARE_WHATS = ["attention", "encoder.h", "decoder.h"];
 function comparePick(trace, s) {
   const all = many(trace);
   const whats = s.what ? [s.what] : COMPARE_WHATS;
+  const [first, second] = [s.a, s.b].map((index) => (index === null ? null : Math.min(index, all.length - 1)));
   for (const what of whats) {
     for (let a = 0; a < all.length; a++) {
       for (let b = a + 1; b < all.length; b++) {
-        const asked = (s.a === null || s.a === a || s.a === b) && (s.b === null || s.b === a || s.b === b);
+        const asked = (first === null || first === a || first === b) && (second === null || second === a || second === b);
         if (!asked || !has(all[a].trace, what) || !has(all[b].trace, what)) continue;
-        const swap = s.a === b || s.b === a;
+        const swap = first === b || second === a;
         return { what: what, a: swap ? all[b] : all[a], b: swap ? all[a] : all[b] };
       }
     }

@@ -26,7 +26,8 @@ function contextHash(row) {
 // The traces that have what a strip draws, three at most; state.strips picks some by number.
 function contextTraces(trace, s) {
   const all = many(trace).filter((each) => each.trace.encoder && each.trace.encoder.h && each.trace.decoder && each.trace.decoder.context).slice(0, 3);
-  return s.strips ? all.filter((_, i) => s.strips.indexOf(i) >= 0) : all;
+  const picked = all.filter((_, i) => s.strips === null || s.strips.indexOf(i) >= 0);
+  return picked.length ? picked : all;
 }
 
 function contextStates(t) {

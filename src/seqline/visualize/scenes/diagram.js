@@ -185,18 +185,19 @@ function diagramTowers(k, area) {
   diagramHead(k, xd, top, texts);
 }
 
+const DIAGRAM_NAMES = { encoder: ["encoder", "编码器"], bridge: ["bridge", "桥接"], attention: ["attention", "注意力"], decoder: ["decoder", "解码器"], output: ["output", "输出"] };
+
 function diagramPanel(k, area) {
   const s = k.s;
   const colours = theme(s);
   const x = DIAGRAM_X.panel;
   const w = area.x + area.w - x;
-  const names = { encoder: ["encoder", "编码器"], bridge: ["bridge", "桥接"], attention: ["attention", "注意力"], decoder: ["decoder", "解码器"], output: ["output", "输出"] };
   const parts = [rect(x, area.y, w, area.h, { rx: 10, fill: colours.panel })];
   parts.push(text(x + 18, area.y + 26, say(s, ["runs at t = ", k.lit.t].join(""), ["t = ", k.lit.t, " 时运行"].join("")), { size: 15, fill: colours.ink }));
   let y = area.y + 62;
-  for (const name of Object.keys(names)) {
+  for (const name of Object.keys(DIAGRAM_NAMES)) {
     if (k.lit.parts.indexOf(name) < 0) continue;
-    parts.push(rect(x + 18, y - 8, 16, 16, { rx: 4, fill: partColour(s, name) }), text(x + 44, y, say(s, names[name][0], names[name][1]), { size: 14, fill: colours.ink, attrs: { "data-runs": name } }));
+    parts.push(rect(x + 18, y - 8, 16, 16, { rx: 4, fill: partColour(s, name) }), text(x + 44, y, say(s, DIAGRAM_NAMES[name][0], DIAGRAM_NAMES[name][1]), { size: 14, fill: colours.ink, attrs: { "data-runs": name } }));
     y = y + 28;
   }
   const texts = diagramTexts(k);
@@ -244,7 +245,7 @@ export function describe(trace, state) {
   const lit = diagramLit(trace, s, diagramModel(trace));
   const parts = lit.parts.filter((part, i) => lit.parts.indexOf(part) === i);
   const m = one(trace).model;
-  return say(s, ["The model ", m.arch, " as blocks. At t = ", lit.t, " runs: ", parts.join(", ") || "nothing", "."].join(""), ["模型 ", m.arch, " 的结构图。t = ", lit.t, " 时运行：", parts.join("、") || "无", "。"].join(""));
+  return say(s, ["The model ", m.arch, " as blocks. At t = ", lit.t, " runs: ", parts.join(", ") || "nothing", "."].join(""), ["模型 ", m.arch, " 的结构图。t = ", lit.t, " 时运行：", parts.map((part) => (DIAGRAM_NAMES[part] || [part, part])[1]).join("、") || "无", "。"].join(""));
 }
 
 export function frames(trace) {

@@ -12,6 +12,7 @@ export const meta = {
   title: { en: "All heads", zh: "所有注意力头" },
   needs: ["attention"],
   state: { attention: null, layer: null, head: null, level: "piece", special: "show", scale: "abs", sort: "index", summaries: true },
+  choices: { sort: ["index", "entropy", "diagonal", "previous"] },
   size: [960, 540],
 };
 
@@ -102,14 +103,16 @@ function headsMap(s, x, y, size, values, attrs, isLit) {
   ]);
 }
 
-function headsLayout(s, data, area) {
+function headsLayout(s, data, area, notes) {
   const columns = data.count + data.named.length;
   const gap = data.named.length ? 18 : 0;
   const left = 62;
   const label = 16;
   const w = Math.min((area.w - left - gap) / columns, 320);
   const top = area.y + 24;
-  const h = Math.min((area.h - 76) / data.layers, 320 * 0.9);
+  // Below the maps: the legend, and every note beyond the first one.
+  const below = 76 + 16 * Math.max(0, notes.filter((note) => note).length - 1);
+  const h = Math.min((area.h - below) / data.layers, 320 * 0.9);
   const x = area.x + left;
   const summary = x + data.count * w + gap;
   return { left: x, top: top, w: w, h: h, summary: summary, label: s.sort === "index" || h < 44 ? 0 : label, wide: summary + data.named.length * w };
@@ -172,7 +175,10 @@ export function scene(trace, state) {
   if (gap) return missing(meta, trace, s, gap);
   const data = headsData(trace, s);
   const area = box(meta, s);
-  const o = headsLayout(s, data, area);
+  const flat = [];
+  for (const list of data.tiles) for (const tile of list) for (const row of tile.values) flat.push(row);
+  const notes = attentionNotes(s, flat, data.cols);
+  const o = headsLayout(s, data, area, notes);
   const modes = { abs: say(s, "weight 0 to 1", "权重 0 到 1"), sqrt: say(s, "square root of the weight", "权重的平方根"), row: say(s, "scaled per row", "按行缩放") };
   const foot = o.top + data.layers * o.h + 16;
   const colours = theme(s);
@@ -185,10 +191,8 @@ export function scene(trace, state) {
   if (s.sort !== "index") body.push(text(o.left + 250, foot, say(s, ["heads of each layer sorted by ", headsNames(s)[s.sort]].join(""), ["每层的头按", headsNames(s)[s.sort], "排序"].join("")), { size: 12, fill: colours.warm }));
   if (data.reduced) body.push(badge(area.x + area.w, foot + 4, reducedText(s), "reduced", s, "end"));
   const known = s.layer === null ? data.layers : clamp(s.layer + 1, 1, data.layers);
-  const flat = [];
-  for (const list of data.tiles) for (const tile of list) for (const row of tile.values) flat.push(row);
   return page(meta, trace, s, {
-    body: body, t: known, n: data.layers, frame: known - 1, desc: headsSentence(s, data), notes: attentionNotes(s, flat, data.cols),
+    body: body, t: known, n: data.layers, frame: known - 1, desc: headsSentence(s, data), notes: notes,
     caption: s.layer === null ? say(s, [data.layers, " × ", data.count].join(""), [data.layers, " × ", data.count].join("")) : say(s, ["layer ", known, " / ", data.layers].join(""), ["第 ", known, " / ", data.layers, " 层"].join("")),
     subtitle: [kindName(s, data.block.kind), say(s, ["rows ", data.rows.length, ", columns ", data.cols.length].join(""), [data.rows.length, " 行 ", data.cols.length, " 列"].join(""))].join(" · "),
   });

@@ -32,8 +32,9 @@ function peData(trace, s) {
   const block = one(trace).positions;
   const rows = block.table.slice(0, PE_MOST);
   const width = rows[0].length;
-  const chosen = s.dims ? s.dims.slice(0, 4) : [0, 1, Math.floor(width / 4), Math.floor(width / 2)];
-  const dims = chosen.filter((d, i) => d < width && chosen.indexOf(d) === i);
+  const asked = (s.dims || []).filter((d) => d < width).slice(0, 4);
+  const chosen = asked.length ? asked : [0, 1, Math.floor(width / 4), Math.floor(width / 2)].filter((d) => d < width);
+  const dims = chosen.filter((d, i) => chosen.indexOf(d) === i);
   const p = clamp(s.row === null ? 0 : Math.round(s.row), 0, rows.length - 1);
   const limit = Math.max(1e-6, maxOf(rows.map((row) => maxOf(row.map(Math.abs)))));
   const dots = rows.map((row) => sum(row.map((v, d) => v * rows[p][d])));

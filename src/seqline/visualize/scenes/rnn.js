@@ -72,7 +72,7 @@ function rnnData(trace, s) {
   const latest = done.length ? maxOf(done.map((each) => each.t)) : 0;
   let now = 0;
   columns.forEach((each, i) => { if (each.t === latest) now = i; });
-  return { columns: columns, units: units, t: t, now: now, unit: clamp(s.unit, 0, units.length - 1) };
+  return { columns: columns, units: units, t: t, now: now, unit: s.unit === "mean" ? 0 : clamp(s.unit, 0, units.length - 1) };
 }
 
 function rnnPlace(d, s) {

@@ -62,6 +62,7 @@ function timelineCellText(d, row, events, step) {
     for (const id of event.writes || []) writes.push(id);
   }
   if (row === "output") return timelineIds(writes, "y:").map((j) => (j < d.done ? timelineWord(d.out, j) : "")).join(" ");
+  if (row === "bridge") return "h→s";
   if (row === "attention") return timelineIds(writes, "ctx:").map((j) => ["C", j + 1].join("")).join(" ");
   if (row === "decoder") {
     const made = timelineIds(writes, "y:");
