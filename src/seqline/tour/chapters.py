@@ -98,7 +98,7 @@ CHAPTERS = (
     Chapter("context", (f"<i>C</i> = {_v('h', 'S')}",), _fixed(Figure("three", "context", {}))),
     Chapter("decoder", (
         f"{_v('s', 'n')} = <i>f</i>({_v('y', 'n−1')}, {_v('s', 'n−1')}),   "
-        f"<i>p</i>({_v('y', 'n')}) = softmax(<i>V</i> {_v('s', 'n')})",
+        f"{_v('z', 'n')} = tanh(<i>W</i> {_v('s', 'n')}),   <i>p</i>({_v('y', 'n')}) = softmax(<i>V</i> {_v('z', 'n')})",
     ), _fixed(Figure("plain", "softmax", {}, {"temperature": [None, 0.1, 0.5, 1.5]}))),
     Chapter("again", (
         f"{_v('s', 'n')} = <i>f</i>({_v('y', 'n−1')}, {_v('s', 'n−1')}, <i>C</i>)",
