@@ -37,7 +37,7 @@ OWN = {"attention": "encoder_self"}
 GALLERY = (
     Picture("timeline.gif", "first", "timeline", {}, "`luong`: three words are read, four are written, then the end mark."),
     Picture("embed.png", "first", "embed", {"row": 2}, "A word, its number, its one-hot vector, its row in the table."),
-    Picture("lstm.png", "plain", "lstm", {"part": "encoder", "t": 2}, "A gated cell with its numbers at one step."),
+    Picture("lstm.png", "plain", "lstm", {"part": "encoder", "t": 2}, "A gated cell, here a GRU, with its numbers at one step."),
     Picture("context.png", "three", "context", {}, "What the decoder is given: one vector, or a new one at every step."),
     Picture("align.png", "pizza", "align", {}, "Which French word each English word read."),
     Picture("softmax.png", "plain", "softmax", {"t": 7}, "From scores to a word."),
@@ -48,7 +48,7 @@ GALLERY = (
     Picture("heads.png", "she", "heads", OWN | {"level": "word"}, "All heads of the Transformer's encoder."),
     Picture("lines.png", "she", "lines", OWN | {"head": "mean", "row": 7}, "What “elle” reads."),
     Picture("diagram.png", "she", "diagram", {}, "The Transformer that was trained, with its sizes and residuals."),
-    Picture("kv.png", "she", "kv", {}, "The cache of keys and values, and the time that it saves."),
+    Picture("kv.png", "she", "kv", {}, "Keys and values kept so far."),
     Picture("beam.png", "beam", "beam", {}, "Beam search: what was kept and what was dropped."),
 )  # fmt: skip
 

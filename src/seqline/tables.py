@@ -47,7 +47,7 @@ def parse_tables(data: bytes, where: str) -> dict[str, Any]:
         raise UserError("holds a number of thousands of digits", where=where, fix="correct it") from error
 
 
-def parse_override(override: str) -> tuple[str, Any]:
+def parse_override(override: str, example: str = "training.max_steps=200") -> tuple[str, Any]:
     """Split `section.key=value`; the value is TOML, and what is no TOML value is text.
 
     Raises:
@@ -56,9 +56,7 @@ def parse_override(override: str) -> tuple[str, Any]:
     key, equals, text = override.partition("=")
     key, text = key.strip(), text.strip()
     if not equals or not re.fullmatch(r"[A-Za-z0-9_.-]{1,200}", key) or not all(key.split(".")):
-        raise UserError(
-            f"expected key=value, got {show(override)}", where="--set", fix="write for instance training.max_steps=200"
-        )
+        raise UserError(f"expected key=value, got {show(override)}", where="--set", fix=f"write for instance {example}")
     try:
         table = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError) as error:

@@ -22,9 +22,10 @@ DONE = 'body[data-busy="0"][data-ready="1"]'
 @pytest.fixture(scope="module")
 def served(reversing_run: ReversingRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Any]]:
     """Serve two runs from this process, and return the address and what the routes share."""
+    from seqline.studio.address import bind
     from seqline.studio.app import create_app
     from seqline.studio.runs import Runs
-    from seqline.studio.serve import Server, bind
+    from seqline.studio.serve import Server
 
     other = tmp_path_factory.mktemp("studio") / "again"
     shutil.copytree(reversing_run.folder, other)

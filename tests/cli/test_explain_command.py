@@ -143,6 +143,9 @@ def test_what_cannot_be_done_is_said_in_a_line(
         (("--out", "x.bmp"), "cannot write 'bmp' files"),
         (("--set", "colour=1"), "no setting 'colour'"),
         (("--view", "all", "--set", "colour=1"), "no setting 'colour'"),
+        (("--view", "all", "--out", "x.png"), "makes a folder of files"),
+        (("--set", "layer"), "write for instance layer=1"),
+        (("--set", "layer=1", "--set", "layer=2"), "is given twice"),
         (("--set", "theme=pink"), "got 'pink'"),
         (("--set", "fps=2", "--out", "x.svg"), "takes no fps"),
     ],
@@ -202,3 +205,8 @@ assert "torch" not in sys.modules
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert set(everything_in(tmp_path)) == {"x.svg", "one-timeline.html"}
+
+
+def test_a_view_of_what_was_not_recorded_is_refused(refused: Refused, recorded: Path) -> None:
+    for name in ("x.svg", "x.html"):
+        assert "view ttt: " in refused("explain", recorded, "--view", "ttt", "--out", name)

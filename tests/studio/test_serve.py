@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from seqline.errors import UserError
+from seqline.studio.address import bind
 from seqline.studio.guard import Guard, is_loopback
-from seqline.studio.serve import bind
 
 
 @pytest.fixture

@@ -199,8 +199,10 @@ def test_all_views_go_into_one_folder_with_an_index(tmp_path: Path, monkeypatch:
         ("a.gif", "align", {"fps": 0}, "fps: expected a number above 0"),
         ("a.gif", "card", {}, "has one frame; save a png or an svg"),
         ("a.html", "align", {"laier": 1}, "did you mean 'layer'?"),
-        ("a.svg", "align", {"row": 2.5}, "state: the view align of this trace cannot be drawn with row=2.5"),
-        ("a.png", "align", {"width": 1e9}, "is more than 100,000,000 pixels; choose a smaller scale"),
+        ("a.svg", "align", {"row": 2.5}, "row: expected a whole number from 0, got 2.5; count from 0"),
+        ("a.svg", "align", {"t": "soon"}, "t: expected a whole number from 1 to 1,000,000, got 'soon'"),
+        ("a.svg", "align", {"layer": -1}, "layer: expected a whole number from 0, got -1"),
+        ("a.png", "align", {"width": 1e9}, "width: expected a whole number from 320 to 20,000"),
     ],
 )
 def test_what_cannot_be_written_is_said_in_one_line(

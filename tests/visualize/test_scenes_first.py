@@ -86,6 +86,20 @@ def test_every_frame_of_the_timeline_has_one_size_and_its_caption() -> None:
 # ---- align -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("view", ["align", "lines"])
+def test_an_end_mark_that_reads_an_end_mark_is_no_sink(view: str) -> None:
+    trace = document("A")
+    last = len(trace["source"]["tokens"]) - 1
+    trace["source"]["tokens"][last]["special"] = trace["target"]["tokens"][-1]["special"] = "eos"
+    rows = np.full_like(weights("A"), 1 / (last + 1))
+    rows[-1] = np.eye(last + 1)[last]
+    trace["attention"][0]["weights"] = [[rows.tolist()]]
+    assert "sink" not in call_on(trace, view, "scene")
+    rows[0] = rows[-1]
+    trace["attention"][0]["weights"] = [[rows.tolist()]]
+    assert "sink" in call_on(trace, view, "scene")
+
+
 def test_alignment_of_fixture_a() -> None:
     root = scene("A", "align")
     shown = cells(root)
@@ -261,6 +275,15 @@ def test_the_printed_numbers_of_a_gru_obey_its_equations(k: int) -> None:
         scene("gru", "lstm", **call("gru", "lstm", "stateAt", {"unit": 2}, k)), "z candidate hprev h"
     )
     assert abs(h - ((1 - z) * n + z * before)) <= 2e-3
+
+
+def test_a_gru_gives_no_number_to_what_the_trace_does_not_hold() -> None:
+    said = words(scene("gru", "lstm"))
+    assert "r ⊙ (U h(t−1))" in said
+    assert "n = tanh(W x + b + r ⊙ (U h(t−1) + b′))" in said
+    assert "r × h" not in said
+    assert "have no number" in said
+    assert "have no number" not in words(scene("B", "lstm"))
 
 
 def test_the_backward_direction_starts_at_the_end() -> None:

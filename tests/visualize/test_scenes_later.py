@@ -110,6 +110,19 @@ def test_a_window_forgets_the_oldest_positions() -> None:
     assert len(having(root, "data-block", "kept")) + len(having(root, "data-block", "new")) == 6
 
 
+@pytest.mark.parametrize("window", [1, 3, None])
+def test_a_state_of_one_size_is_no_cache(window: int | None) -> None:
+    document = changed("C")
+    for step in document["decoder"]["steps"]:
+        step["cache"] = {"len": window or 1, "bytes": 128, "reused": 1, "window": window}
+    root = drawn(document, "kv")
+    assert having(root, "data-missing", "key/value cache")
+    assert not having(root, "data-block")
+    assert "state of one size" in words(root)
+    assert call_on(document, "kv", "meta", {})["missing"] == "key/value cache"
+    assert call_on(decoded("C"), "kv", "meta", {})["missing"] is None
+
+
 def test_each_token_says_whether_its_inner_loss_fell() -> None:
     document = changed("H")
     inner = document["ttt"]

@@ -125,6 +125,25 @@ def test_embed_puts_the_one_at_the_words_number(studio: Studio, side: str) -> No
         assert np.abs(vectors["embedding"] + vectors["position"] - vectors["sum"]).max() <= 3 * PRINTED
 
 
+def test_embed_draws_the_row_of_the_table_in_the_colours_of_its_numbers(studio: Studio) -> None:
+    svg = studio.draw("C", "embed", row=1)
+    row = [node.attrib["fill"] for node in marked(svg, "data-row-cell")]
+    numbers = [
+        node.attrib["fill"] for node in marked(svg, "data-vector", "embedding")[0].iter() if node.get("height") == "28"
+    ]
+    assert row == numbers
+    assert len(set(row)) > 1
+    assert "plus position" in words(svg)
+    assert "plus position" not in words(studio.draw("A", "embed", row=1))
+
+
+def test_embed_marks_a_word_that_the_vocabulary_lacks(studio: Studio) -> None:
+    document = copy.deepcopy(decoded("A"))
+    document["source"]["tokens"][1] |= {"id": 1, "piece": "<unk>", "special": "unk"}
+    word = document["source"]["tokens"][1]["text"]
+    assert f"{word} <unk>" in words(studio.draw(document, "embed", row=0))
+
+
 def test_embed_without_positions_and_without_a_known_vocabulary_says_so(studio: Studio) -> None:
     svg = studio.draw("A", "embed", row=2)
     assert [node.attrib["data-vector"] for node in marked(svg, "data-vector")] == ["embedding"]

@@ -72,6 +72,18 @@ def test_a_context_that_is_given_again_is_named_so() -> None:
     assert "given again at every step" in words(drawn(document, "context"))
 
 
+def test_a_context_that_is_given_once_is_faint_after_the_first_word() -> None:
+    root = scene("K", "context")
+    once, again, attention = (having(strip, "data-not-given") for strip in having(root, "data-strip"))
+    assert [each.attrib["data-not-given"] for each in once] == [str(i) for i in range(1, len(once) + 1)]
+    assert once
+    assert not attention
+    reads = decoded("K")["traces"][1]["model"]["reads_memory"]
+    assert bool(again) == (reads == "never")
+    assert "faint: not given again" in words(root)
+    assert "faint" not in words(scene("A", "context"))
+
+
 def test_contexts_appear_with_the_words() -> None:
     state = call("A", "context", "stateAt", {}, 1)
     root = scene("A", "context", **state)
@@ -180,6 +192,16 @@ def test_ticks_are_powers_of_ten_and_zero_lies_on_the_floor() -> None:
     lowest = max(float(each.attrib["y"]) for each in having(root, "data-tick") if each is not zero[0])
     assert float(zero[0].attrib["y"]) > lowest
     assert {each.attrib["data-band"] for each in having(root, "data-band")} == {"vanishing", "exploding"}
+
+
+def test_the_bound_on_the_parameters_gradient_is_said_and_not_drawn() -> None:
+    document = changed("rnn")
+    document["gradients"]["clip"] = 1.5
+    root = drawn(document, "grad")
+    assert "the parameters' gradient is clipped at 1.5" in words(root)
+    assert not having(root, "data-clip")
+    document["gradients"]["clip"] = None
+    assert "clipped" not in words(drawn(document, "grad"))
 
 
 def test_the_gradient_travels_back_step_by_step() -> None:

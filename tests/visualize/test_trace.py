@@ -308,3 +308,27 @@ def test_damaged_files_are_read_or_refused_in_one_line(
     path = tmp_path_factory.getbasetemp() / "damaged.json"
     path.write_bytes(raw)
     assert_read_or_refused(lambda: Trace.read(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("y:999999", r"a\.json: schedule\[0\]\.events\[0\]\.reads: expected a name and an index .*; record the trace"),
+        ("<b>", "expected a name and an index"),
+        ("x:", "expected a name and an index"),
+        ("x:99", "x:99 names no token"),
+        ("\ud800", "expected a name and an index"),
+    ],
+)
+def test_a_step_that_reads_what_is_not_there_is_refused(name: str, message: str) -> None:
+    value = json.loads(TEXT_A)
+    value["schedule"][0]["events"][0]["reads"].append(name)
+    with pytest.raises(UserError, match=message):
+        Trace.from_json(json.dumps(value), "a.json")
+
+
+def test_half_a_character_is_refused() -> None:
+    value = json.loads(TEXT_A)
+    value["source"]["text"] = "\ud800"
+    with pytest.raises(UserError, match=r"a\.json: source\.text: .* half a character .*; record the trace"):
+        Trace.from_json(json.dumps(value), "a.json")

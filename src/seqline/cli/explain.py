@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seqline.cli.options import Beam, Device, Json, Threads, prepare_torch, print_json, write_lines
+from seqline.cli.options import Beam, Device, Json, Threads, check_utf8, prepare_torch, print_json, write_lines
 from seqline.errors import UserError
 
 if TYPE_CHECKING:
@@ -45,9 +45,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Look inside: record one text with a trained model, or draw a trace that was recorded."""
-    from seqline.tables import parse_override
-
-    state = dict(parse_override(one) for one in settings or [])
+    state = _state(settings or [])
     writes_trace = out is not None and out.name.lower().endswith(RECORDED)
     if writes_trace and state:
         raise UserError("is for a picture, and a trace holds everything", where="--set", fix="leave it out")
@@ -65,6 +63,18 @@ def explain(
 
         save(trace, path, view, state)
     _say(trace, path, as_json)
+
+
+def _state(settings: list[str]) -> dict[str, Any]:
+    from seqline.tables import parse_override
+
+    state: dict[str, Any] = {}
+    for one in settings:
+        key, value = parse_override(one, "layer=1")
+        if key in state:
+            raise UserError("is given twice", where=f"--set {key}", fix="give one value")
+        state[key] = value
+    return state
 
 
 def _check(path: Path, view: str, state: dict[str, Any], writes_trace: bool) -> None:
@@ -101,6 +111,9 @@ def _record(
         from seqline.data.lines import read_text
 
         text = read_text(text).removesuffix("\n")
+    check_utf8(text, "TEXT")
+    for one in force or []:
+        check_utf8(one, "--force")
     wanted: dict[int, str] = {}
     for step, word in map(_forced, force or []):
         if step in wanted:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seqline.cli.options import Device, Json, Threads, prepare_torch, print_json, say, write_lines
+from seqline.cli.options import Device, Json, Threads, check_utf8, prepare_torch, print_json, say, write_lines
 
 BETWEEN = "-----"
 
@@ -38,6 +38,7 @@ def generate(
     from seqline.data.lines import read_text
     from seqline.generator import Generator
 
+    check_utf8(prompt, "PROMPT")
     generator = Generator.load(run, device=device)
     text = read_text(prompt) if prompt == "-" else prompt
     if prompt == "-" and not generator.is_stream:

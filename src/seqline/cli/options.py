@@ -43,6 +43,16 @@ def refuse_reading(align_layer: int | None, align_head: int | None, *, is_used: 
             raise UserError("has no meaning without --alignments", where=name, fix="add --alignments or leave it out")
 
 
+def check_utf8(text: str, where: str) -> None:
+    """Refuse a text of the command line whose bytes are no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(
+            "is not UTF-8", where=where, fix="set the terminal to UTF-8, or give it as a file by -"
+        ) from error
+
+
 def prepare_torch(device: str, threads: int | None) -> str:
     """Set the number of threads and check that the device is there; return the device."""
     import torch

@@ -31,8 +31,12 @@ def studio(
 
     for module in ("starlette", "uvicorn"):
         require(module, "studio", "the live page")
-    from seqline.studio.runs import Runs, find_runs
-    from seqline.studio.serve import serve
+    from seqline.studio.address import bind
 
-    device = prepare_torch(device, threads)
-    serve(Runs(runs or find_runs(Path()), device), host, port, say)
+    with bind(host, port) as bound:
+        device = prepare_torch(device, threads)
+
+        from seqline.studio.runs import Runs, find_runs
+        from seqline.studio.serve import serve
+
+        serve(Runs(runs or find_runs(Path()), device), host, bound, say)

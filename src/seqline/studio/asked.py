@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -11,6 +12,8 @@ from seqline.visualize.schema import MAX_BUNDLE
 
 MOST_BYTES = 64 * 1024
 MOST_CHARACTERS = 2000
+MOST_PIECES = 200
+"""Of a text: a longer one would keep everybody else waiting."""
 FORMATS = ("svg", "png", "gif", "mp4", "csv", "json", "html", "trace")
 
 
@@ -90,12 +93,23 @@ def read(kind: type[Kind], body: bytes) -> Kind:
         UserError: no JSON, or the first field that is wrong.
     """
     try:
-        return kind.model_validate_json(body)
+        asked = kind.model_validate_json(body)
+        json.loads(body, object_pairs_hook=_each_once)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"
         said = first["msg"][:1].lower() + first["msg"][1:]
         raise UserError(said, where=where, fix=_fix(where)) from error
+    return asked
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UserError(f"the name {twice[:40]!a} is given twice", where="body", fix="give each name once")
+    return values
 
 
 def _fix(where: str) -> str:

@@ -47,7 +47,7 @@ class Live:
             self._pages[line] = asyncio.get_running_loop()
         try:
             yield "retry: 3000\n\n"
-            while not self.is_closed:
+            while not (self.is_closed and line.empty()):  # what was told before the end is still sent
                 try:
                     text = await asyncio.wait_for(line.get(), SECONDS_BETWEEN_BEATS)
                 except TimeoutError:

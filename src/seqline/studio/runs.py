@@ -13,7 +13,7 @@ from seqline.config import parse_toml
 from seqline.errors import UserError, did_you_mean
 from seqline.recording.by_hand import AttentionRow
 from seqline.run_folder import CONFIG, MANIFEST, Run, load_run, read_manifest
-from seqline.studio.asked import TraceAsked
+from seqline.studio.asked import MOST_PIECES, TraceAsked
 from seqline.visualize.schema import MAX_BUNDLE
 from seqline.visualize.trace import Bundle, Trace
 
@@ -94,6 +94,10 @@ class Runs:
 
     def _one(self, name: str, asked: TraceAsked) -> Trace:
         run = self._load(name)
+        pieces = len(run.tokenizers.source.encode(asked.text))
+        if pieces > MOST_PIECES:
+            what = f"the run {name} reads this text as {pieces:,} pieces, more than {MOST_PIECES}"
+            raise UserError(what, where="text", fix="type a shorter one")
         force: dict[int, int | str] = {item.step: item.id for item in asked.force if item.model in (None, name)}
         rows = [
             AttentionRow(item.step, item.weights, item.layer, item.head)

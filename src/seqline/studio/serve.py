@@ -10,7 +10,6 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
-from seqline.errors import UserError
 from seqline.studio.app import Studio, create_app
 from seqline.studio.guard import is_loopback, is_wildcard
 from seqline.studio.runs import Runs
@@ -47,38 +46,15 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at an address; port 0 takes any free one.
-
-    Raises:
-        UserError: the port is taken, or the address is none of this machine.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bound.bind((host, port))
-        bound.listen(64)  # so that the address may be opened as soon as it is printed
-    except OSError as error:
-        bound.close()
-        what = f"cannot listen at {host} port {port}: {error.strerror or error}"
-        raise UserError(what, where="--port", fix="choose another port; 0 takes any free one") from error
-    return bound
-
-
-def serve(runs: Runs, host: str, port: int, say: Say) -> None:
+def serve(runs: Runs, host: str, bound: socket.socket, say: Say) -> None:
     """Serve the live page until Ctrl+C, which ends it without a complaint.
 
     Args:
         runs: what the page offers.
-        host: address to listen at.
-        port: 0 = any free one.
+        host: address that is listened at.
+        bound: its socket, see `seqline.studio.address.bind`; closed at the end.
         say: takes lines for the person who started it.
-
-    Raises:
-        UserError: see `bind`.
     """
-    bound = bind(host, port)
     shown = "127.0.0.1" if is_wildcard(host) else f"[{host}]" if ":" in host else host
     if not is_loopback(host):
         say(f"warning: {host} can be reached from other machines, and whoever reaches it may use these runs")

@@ -13,6 +13,9 @@ from seqline.errors import UserError
 from seqline.visualize.arrays import ArraySpec, each_array
 from seqline.visualize.pack import UNIT_ERROR
 
+MOST_STEPS = 10_000
+_NAME = re.compile(r"([A-Za-z][A-Za-z0-9_.]{0,39}):(init|[0-9]{1,5})", re.ASCII)
+"""What a step reads or writes: `x:0`, `h.enc.forward:2`, `y:init`."""
 _FLOAT_SUM = 1e-5  # a sum of float32 weights may miss 1 by this much
 
 
@@ -34,6 +37,26 @@ def check(document: dict[str, Any]) -> None:
         _check_attention(block, f"attention[{index}]")
     _check_names(document)
     _check_steps(document, counts)
+    check_text(document)
+
+
+def check_text(document: Any) -> None:
+    """Refuse half a character, which no engine draws and no file holds.
+
+    Raises:
+        UserError: names the field.
+    """
+    waiting: list[tuple[str, Any]] = [("", document)]
+    while waiting:
+        path, node = waiting.pop()
+        if isinstance(node, str):
+            if not node.isascii() and any("\ud800" <= character <= "\udfff" for character in node):
+                raise UserError(f"{ascii(node)[:60]} holds half a character (a lone surrogate)", where=path)
+        elif isinstance(node, dict):
+            waiting += [(path, str(key)) for key in node]
+            waiting += [(f"{path}.{ascii(key)[1:-1]}".lstrip("."), part) for key, part in node.items()]
+        elif isinstance(node, list | tuple):
+            waiting += [(f"{path}[{index}]", part) for index, part in enumerate(node)]
 
 
 def token_counts(document: dict[str, Any]) -> dict[str, int]:
@@ -141,12 +164,33 @@ def _check_steps(document: dict[str, Any], counts: dict[str, int]) -> None:
     if steps is not None and len(steps) != counts["target.out"]:
         what = f"expected {counts['target.out']} steps (the tokens of target), got {len(steps)}"
         raise UserError(what, where="decoder.steps")
-    for index, step in enumerate(document.get("schedule") or []):
+    schedule = document.get("schedule") or []
+    if len(schedule) > MOST_STEPS:
+        raise UserError(f"expected at most {MOST_STEPS:,} steps, got {len(schedule):,}", where="schedule")
+    written = counts["target.out"]
+    if document.get("target") is None:  # labels of what was read, or the values of a forecast
+        written = max(counts["source"], len((document.get("forecast") or {}).get("pred_y", ())))
+    sizes = {"x": counts["source"], "y": written, "ctx": written}
+    for index, step in enumerate(schedule):
         if step.get("t") != index + 1:
             raise UserError(f"expected t = {index + 1}, got {step.get('t')}", where=f"schedule[{index}]")
+        for number, event in enumerate(step.get("events") or []):
+            for key in ("reads", "writes"):
+                _check_event(event.get(key) or [], sizes, f"schedule[{index}].events[{number}].{key}")
     for where, value in _plain_numbers(document, ""):
         if not math.isfinite(value):
             raise UserError("holds NaN or infinity, which JSON cannot say", where=where, fix="record finite numbers")
+
+
+def _check_event(names: list[str], sizes: dict[str, int], where: str) -> None:
+    """Refuse a name that is none, or one of a token that is not there."""
+    for name in names:
+        found = _NAME.fullmatch(name)
+        if found is None:
+            raise UserError(f"expected a name and an index such as x:0, got {ascii(name)[:60]}", where=where)
+        size = sizes.get(found[1])
+        if size is not None and found[2] != "init" and int(found[2]) >= size:
+            raise UserError(f"{name} names no token: expected an index below {size}", where=where)
 
 
 def _plain_numbers(node: Any, path: str) -> Iterator[tuple[str, float]]:

@@ -23,7 +23,8 @@ function seqlineCall(json) {
   if (name === "meta") {
     const meta = seqlineLib.joined(scenes.meta, { state: seqlineLib.joined(seqlineLib.COMMON, scenes.meta.state) });
     const alone = meta.bundle === "only" && seqlineTrace && !seqlineTrace.traces;
-    const gap = alone ? "second trace" : seqlineTrace && seqlineLib.firstMissing(seqlineTrace, meta.needs);
+    const lacks = meta.gap || ((trace) => seqlineLib.firstMissing(trace, meta.needs));
+    const gap = alone ? "second trace" : seqlineTrace && lacks(seqlineTrace);
     return JSON.stringify(seqlineLib.joined(meta, { missing: gap }));
   }
   return JSON.stringify(name === "stateAt" ? scenes.stateAt(seqlineTrace, state, frame) : scenes[name](seqlineTrace, state));

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -13,21 +13,16 @@ from typing import Any, NamedTuple
 
 from seqline.errors import UserError, did_you_mean
 from seqline.files import PathLike, new_folder, write_bytes, write_json, write_text
+from seqline.visualize.absent import absence, refuse_absent
 from seqline.visualize.engine import Engine, SceneError, installed_engines, thread_engine
 from seqline.visualize.fonts import Font, load_fonts, missing_glyphs, missing_sentence
 from seqline.visualize.link import link, view_names
+from seqline.visualize.settings import check_names, check_values, listed
 from seqline.visualize.trace import Bundle, Trace, strings_of
 from seqline.visualize.video import FPS, check_fps
 
 SUFFIXES = ("svg", "png", "gif", "mp4", "csv", "json", "html")
 ALL = "all"
-_CHOICES = {
-    "theme": ("light", "dark", "print"),
-    "palette": ("viridis", "cividis", "greys"),
-    "lang": ("en", "zh"),
-    "level": ("piece", "word"),
-    "special": ("show", "grey", "hide"),
-}
 _OPTION_SUFFIXES = {
     "fps": ("gif", "mp4"),
     "scale": ("png", "gif", "mp4"),
@@ -84,8 +79,14 @@ def save(
     if view == ALL:
         return _save_all(trace, path, rest, options)
     if _suffix(path) == "html":
+        if installed_engines():
+            engine = thread_engine()
+            engine.set_trace(_as_json(trace))
+            refuse_absent(engine, view, rest)
         return _save_html(trace, path, view, rest)
-    return _WRITERS[_suffix(path)](Drawing(trace, view, rest), Path(path), options)
+    drawing = Drawing(trace, view, rest)
+    refuse_absent(drawing.engine, view, rest)
+    return _WRITERS[_suffix(path)](drawing, Path(path), options)
 
 
 def check_view(view: str) -> None:
@@ -107,20 +108,28 @@ def check_request(path: PathLike, view: str, state: Mapping[str, Any]) -> tuple[
     check_view(view)
     options, rest = _split(dict(state))
     suffix = _suffix(path)
-    if view != ALL:
+    if view == ALL:
+        if suffix in (*SUFFIXES, "gz"):
+            what = f"the view {ALL} makes a folder of files, and this is the name of a file"
+            raise UserError(what, where=str(path), fix="leave the suffix out, or choose one view")
+    else:
         if suffix not in SUFFIXES:
             raise UserError(f"cannot write {suffix!r} files", where=str(path), fix=did_you_mean(suffix, SUFFIXES))
         for name in options:
             if suffix not in _OPTION_SUFFIXES[name]:
-                fix = f"it is for {_listed(_OPTION_SUFFIXES[name])}"
+                fix = f"it is for {listed(_OPTION_SUFFIXES[name])}"
                 raise UserError(f"a .{suffix} file takes no {name}", where=name, fix=fix)
-    _checked_values(rest)
+    check_values(rest)
     # Without an engine a page is still written: it draws with the browser's, and ignores what it does not know.
     if view == ALL or suffix != "html" or installed_engines():
         views = view_names() if view == ALL else (view,)
         known = [thread_engine().call(each, "meta", {})["state"] for each in views]
-        _check_names(rest, {name for names in known for name in names})
+        check_names(rest, {name for names in known for name in names})
     return Options(**options), rest
+
+
+def _as_json(trace: Trace | Bundle) -> str:
+    return json.dumps(trace.decoded(), ensure_ascii=False, allow_nan=False)
 
 
 def _suffix(path: PathLike) -> str:
@@ -137,7 +146,7 @@ class Drawing:
             UserError: an unknown key or value of the state.
         """
         self.engine: Engine = thread_engine()
-        self.engine.set_trace(json.dumps(trace.decoded(), ensure_ascii=False, allow_nan=False))
+        self.engine.set_trace(_as_json(trace))
         self.text = strings_of(trace)
         self.use(view, state)
 
@@ -224,26 +233,9 @@ def _number(value: Any) -> Any:
 
 
 def _checked(state: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    _check_names(state, known)
-    return _checked_values(state)
-
-
-def _check_names(state: Mapping[str, Any], known: Iterable[str]) -> None:
-    names = sorted(set(known) - {"font"})
-    for name in state:
-        if name not in names:
-            raise UserError(f"this view has no setting {name!r}", where=name, fix=did_you_mean(name, names))
-
-
-def _checked_values(state: Mapping[str, Any]) -> dict[str, Any]:
-    for name, choices in _CHOICES.items():
-        if name in state and state[name] not in choices:
-            raise UserError(f"expected {_listed(choices)}, got {state[name]!r}", where=name, fix="choose one of these")
+    check_names(state, known)
+    check_values(state)
     return dict(state)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _svg(drawing: Drawing, path: Path, options: Options) -> Report:
@@ -349,8 +341,9 @@ def _save_all(trace: Trace | Bundle, path: PathLike, state: Mapping[str, Any], o
         for view in view_names():
             meta = drawing.engine.call(view, "meta", {})
             drawing.use(view, {name: value for name, value in state.items() if name in meta["state"]})
-            if meta["missing"]:
-                absent.append(f"{view}: {drawing.ask('describe')}")
+            sentence = absence(drawing.engine, view, state)
+            if sentence is not None:
+                absent.append(f"{view}: {sentence}")
                 continue
             reports = [_WRITERS[suffix](drawing, folder / f"{view}.{suffix}", options) for suffix in _suffixes(drawing)]
             written = [file.name for report in reports for file in report.files]

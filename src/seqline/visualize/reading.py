@@ -18,7 +18,8 @@ from seqline.visualize.schema import BUNDLE_SCHEMA, MAX_BUNDLE, SCHEMA, Document
 
 MAX_JSON_BYTES = 512 * 10**6
 """The largest text of a trace, decompressed."""
-_FIX = "record the trace again or restore the file"
+FIX = "record the trace again or restore the file"
+"""What mends a damaged file."""
 _WBITS_GZIP = 31
 _CHUNK = 1 << 20
 
@@ -50,18 +51,18 @@ def parse_documents(text: str | bytes, where: str) -> tuple[list[dict[str, Any]]
     except RecursionError as error:
         raise UserError("is nested too deeply", where=where, fix="is this a trace?") from error
     except ValueError as error:  # no JSON, no UTF-8, or a number of thousands of digits
-        raise UserError(f"is no JSON: {str(error)[:100]}", where=where, fix=_FIX) from error
+        raise UserError(f"is no JSON: {str(error)[:100]}", where=where, fix=FIX) from error
     _check_version(value, where)
     if value["schema"] == SCHEMA:
         return [_document(value, where)], None
     traces, labels = value.get("traces"), value.get("labels")
     is_list = isinstance(traces, list) and isinstance(labels, list) and len(traces) == len(labels)
     if not is_list or not 1 <= len(traces) <= MAX_BUNDLE or not all(isinstance(label, str) for label in labels):
-        raise UserError(f"expected 1 to {MAX_BUNDLE} traces and a label each", where=where, fix=_FIX)
+        raise UserError(f"expected 1 to {MAX_BUNDLE} traces and a label each", where=where, fix=FIX)
     for trace in traces:
         _check_version(trace, where)
         if trace["schema"] != SCHEMA:
-            raise UserError("a bundle holds traces only", where=where, fix=_FIX)
+            raise UserError("a bundle holds traces only", where=where, fix=FIX)
     return [_document(trace, f"{where}: traces[{i}]") for i, trace in enumerate(traces)], labels
 
 
@@ -95,9 +96,9 @@ def _decompressed(data: bytes, where: str) -> bytes:
                 if total > MAX_JSON_BYTES:
                     raise UserError(f"holds more than {MAX_JSON_BYTES:,} bytes", where=where, fix="is this a trace?")
             if not stream.eof:
-                raise UserError("damaged gzip: it ends too early", where=where, fix=_FIX)
+                raise UserError("damaged gzip: it ends too early", where=where, fix=FIX)
     except zlib.error as error:
-        raise UserError(f"damaged gzip: {error}", where=where, fix=_FIX) from error
+        raise UserError(f"damaged gzip: {error}", where=where, fix=FIX) from error
     return b"".join(parts)
 
 
@@ -131,13 +132,13 @@ def _document(value: dict[str, Any], where: str) -> dict[str, Any]:
         if isinstance(entry, dict):
             name = entry["$t"]
             if name not in value["tensors"]:
-                raise UserError(f"tensor {name[:60]!a} is missing", where=place, fix=_FIX)
+                raise UserError(f"tensor {name[:60]!a} is missing", where=place, fix=FIX)
             if name not in cache:
                 cache[name] = unpack(value["tensors"][name], place)
             array = cache[name]
             left -= array.nbytes  # of every use: whoever draws copies each of them
             if left < 0:
-                raise UserError(f"holds more than {MAX_TENSOR_BYTES:,} bytes", where=place, fix=_FIX)
+                raise UserError(f"holds more than {MAX_TENSOR_BYTES:,} bytes", where=place, fix=FIX)
         else:
             array = _inline(entry, place)
         return _with_rank(array, spec, place)
@@ -149,11 +150,11 @@ def _inline(entry: list[Any], where: str) -> np.ndarray:
     try:
         array = np.asarray(entry)
     except ValueError as error:
-        raise UserError("expected rows of equal length", where=where, fix=_FIX) from error
+        raise UserError("expected rows of equal length", where=where, fix=FIX) from error
     if array.size == 0 and array.dtype.kind == "f":
         return array
     if array.dtype.kind not in "fi" or not np.isfinite(array).all():
-        raise UserError("expected nested numbers", where=where, fix=_FIX)
+        raise UserError("expected nested numbers", where=where, fix=FIX)
     return array
 
 
@@ -182,4 +183,4 @@ def _fault(error: ValidationError, where: str) -> UserError:
     if what is None:
         message = fault["msg"].removeprefix("Value error, ")
         what = f"{message[:120]}, got {ascii(fault['input'])[:60]}"
-    return UserError(what, where=f"{where}: {place}" if place else where, fix=_FIX)
+    return UserError(what, where=f"{where}: {place}" if place else where, fix=FIX)

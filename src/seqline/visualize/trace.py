@@ -13,7 +13,7 @@ from seqline.errors import UserError
 from seqline.files import PathLike, write_bytes
 from seqline.visualize import reading, reduced
 from seqline.visualize.arrays import ArraySpec, each_array, transform
-from seqline.visualize.checking import check
+from seqline.visualize.checking import check, check_text
 from seqline.visualize.from_weights import document_of
 from seqline.visualize.pack import as_read, is_inline, largest_error, pack, to_lists
 from seqline.visualize.reading import validated
@@ -35,7 +35,7 @@ class Trace:
         Raises:
             UserError: no such file, damaged, or of another major version.
         """
-        return _made(reading.read_documents(path))
+        return _made(reading.read_documents(path), str(path))
 
     @staticmethod
     def from_json(text: str | bytes, where: str = "trace") -> Trace | Bundle:
@@ -44,7 +44,7 @@ class Trace:
         Raises:
             UserError: no JSON, no trace, or of another major version.
         """
-        return _made(reading.parse_documents(text, where))
+        return _made(reading.parse_documents(text, where), where)
 
     @classmethod
     def from_numpy(cls, weights: Any, rows: Sequence[str], cols: Sequence[str], kind: str = "cross") -> Trace:
@@ -214,11 +214,19 @@ def _as_array(path: str, spec: ArraySpec, value: Any) -> np.ndarray:
     return array
 
 
-def _made(read: tuple[list[dict[str, Any]], list[str] | None]) -> Trace | Bundle:
+def _made(read: tuple[list[dict[str, Any]], list[str] | None], where: str) -> Trace | Bundle:
     documents, labels = read
-    traces = [Trace(document) for document in documents]
-    for trace in traces:
-        trace.check()
+    place = where
+    try:
+        check_text({"labels": labels})
+        traces = []
+        for index, document in enumerate(documents):
+            place = where if labels is None else f"{where}: traces[{index}]"
+            traces.append(Trace(document))
+            traces[-1].check()
+    except UserError as error:
+        place = f"{place}: {error.where}" if error.where else place
+        raise UserError(error.what, where=place, fix=reading.FIX) from error
     return traces[0] if labels is None else Bundle(traces, labels)
 
 

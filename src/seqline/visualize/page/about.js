@@ -31,7 +31,7 @@ const PAGE_ABOUT = {
     zh: "隐藏状态随时间的变化：每行一个单元，每列一步。每一列只由当前输入和前一列算出。",
   },
   lstm: {
-    formula: "cₜ = f ⊙ cₜ₋₁ + i ⊙ g      hₜ = o ⊙ tanh(cₜ)\nGRU: hₜ = (1 − z) ⊙ n + z ⊙ hₜ₋₁",
+    formula: "cₜ = f ⊙ cₜ₋₁ + i ⊙ g      hₜ = o ⊙ tanh(cₜ)\nGRU: n = tanh(W xₜ + b + r ⊙ (U hₜ₋₁ + b′))      hₜ = (1 − z) ⊙ n + z ⊙ hₜ₋₁",
     en: "One cell in beats. The memory line keeps a share of its past (forget gate) and takes in something new (input gate); the output gate decides what of it can be seen outside. Because the line is only scaled and added to, gradients survive many steps.",
     zh: "一个单元的几个节拍。记忆线保留一部分过去（遗忘门），并写入新的内容（输入门）；输出门决定其中多少能被外面看到。记忆线只被缩放和相加，所以梯度可以存活很多步。",
   },
@@ -42,8 +42,8 @@ const PAGE_ABOUT = {
   },
   context: {
     formula: "fixed: c = h_S      attention: cₙ = Σᵢ αₙᵢ hᵢ",
-    en: "What the decoder knows of the source at each output. A fixed context is the same vector every time, however long the sentence; attention makes a new one for each output.",
-    zh: "解码器在每个输出时对源句知道些什么。固定的上下文无论句子多长都是同一个向量；注意力为每个输出重新计算一个。",
+    en: "What the decoder knows of the source at each output. A fixed context is one vector, however long the sentence, given once or again at every step; attention makes a new one for each output.",
+    zh: "解码器在每个输出时对源句知道些什么。固定的上下文无论句子多长都是一个向量，只给一次或每步都给；注意力为每个输出重新计算一个。",
   },
   align: {
     formula: "αₙᵢ = softmaxᵢ( score(sₙ, hᵢ) )",
@@ -72,8 +72,8 @@ const PAGE_ABOUT = {
   },
   kv: {
     formula: "step n: one new key and value; n − 1 reused",
-    en: "The cache keeps the keys and values of all earlier tokens, so that a step computes only its own. It grows with every token, and so does its memory.",
-    zh: "缓存保存以前所有词元的键和值，所以每一步只算自己的。它随每个词元增长，占用的内存也一样。",
+    en: "The cache keeps the keys and values of all earlier tokens, so that a step computes only its own. It grows with every token, and so does its memory. A recurrent model has none: it carries a state of one size.",
+    zh: "缓存保存以前所有词元的键和值，所以每一步只算自己的。它随每个词元增长，占用的内存也一样。循环模型没有它：只传递大小不变的状态。",
   },
   ttt: {
     formula: "Wₜ = Wₜ₋₁ − η ∇ℓ(Wₜ₋₁; xₜ)",

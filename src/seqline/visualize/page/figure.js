@@ -35,7 +35,8 @@ function figureLacks(trace, view) {
   for (const need of SCENES[view].meta.needs ?? []) {
     if (!need.split("|").some((path) => has(path.trim()))) return need;
   }
-  return "";
+  const { gap } = SCENES[view].meta; // a view that asks for more than that a block is there
+  return (gap && gap(trace)) || "";
 }
 
 // Views that lay several recordings over or beside one another.

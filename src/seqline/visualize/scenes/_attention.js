@@ -2,7 +2,7 @@
 //
 // pickBlock(trace, state) attention block (state.attention = name or kind) · pickMatrix(block, state) {values, layer, head, label, reduced}
 // layerCount(block) · headCount(block) · hiddenMass(row) · axisName(state, axis) · kindName(state, kind) · reducedText(state)
-// attentionNotes(state, values, cols) lines for `notes`
+// attentionNotes(state, values, cols, rows) lines for `notes` · sinkIn(values, rows, cols)
 import { clamp, maxOf, range, sum } from "./_text.js";
 import { one, say } from "./_trace.js";
 
@@ -85,10 +85,16 @@ export function reducedText(state) {
 }
 
 // What to know before reading weights, as lines for `notes`.
-export function attentionNotes(state, values, cols) {
-  const first = say(state, "Weights show where the model read, not why.", "权重说明模型读了哪里，而非为什么。");
+// Whether a mark takes more than half of a row; an end mark that reads an end mark is none (rows may be unknown).
+export function sinkIn(values, rows, cols) {
   const isMark = cols.map((col) => Boolean(col.special) || /^[\p{P}\p{S}]+$/u.test(col.text.replace(/^▁/, "")));
-  const sinks = values.some((row) => row.some((v, c) => isMark[c] && v > 0.5));
+  const isEnd = (item) => Boolean(item) && item.special === "eos";
+  return values.some((row, r) => row.some((v, c) => isMark[c] && v > 0.5 && !(isEnd(cols[c]) && isEnd(rows && rows[r]))));
+}
+
+export function attentionNotes(state, values, cols, rows) {
+  const first = say(state, "Weights show where the model read, not why.", "权重说明模型读了哪里，而非为什么。");
+  const sinks = sinkIn(values, rows, cols);
   const sink = say(state, "Attention sink: a mark takes more than half of a row.", "注意力汇：某个符号占去一行的一半以上。");
   const notes = [sinks ? [first, sink].join("  ") : first];
   if (state.level === "word") notes.push(say(state, "Words: keys add up, queries average.", "按词：键求和，查询求平均。"));

@@ -14,10 +14,11 @@ function visible(string) {
   return String(string).replace(/\n/g, "⏎").replace(/ /g, "␣");
 }
 
-// Markers (▁ Ġ @@) show in the piece view only; a part of a character shows the whole character.
+// Markers (▁ Ġ @@) show in the piece view only; a part of a character shows the whole character; a word that the vocabulary lacks says so.
 export function tokenLabel(token, level) {
   if (level === "piece" && !token.part && token.piece) return visible(token.piece);
   const shown = token.text === "" || token.text === undefined ? token.piece : token.text;
+  if (token.special === "unk" && shown !== "<unk>") return [String(shown).trim(), " <unk>"].join("");
   return token.special || String(shown).trim() === "" ? visible(shown) : String(shown).trim();
 }
 

@@ -1,5 +1,5 @@
 // Alignment heatmap: each produced word is a row, each word that could be read a column, depth is the attention weight.
-import { hiddenMass, pickBlock, pickMatrix } from "./_attention.js";
+import { hiddenMass, pickBlock, pickMatrix, sinkIn } from "./_attention.js";
 import { colourIndex, scaled, sequential, theme } from "./_colour.js";
 import { badge, box, group, legend, line, missing, page, rect, text } from "./_draw.js";
 import { heat } from "./_grid.js";
@@ -144,19 +144,9 @@ function alignPanel(d, s, x, y, w) {
   return parts.join("");
 }
 
-function alignSink(d) {
-  for (let r = 0; r < d.shown; r++) {
-    for (let c = 0; c < d.cols.length; c++) {
-      const odd = d.cols[c].special || /^[\p{P}\p{S}]+$/u.test(d.cols[c].text.replace(/^▁/, "")) ;
-      if (odd && d.values[r][c] > 0.5) return true;
-    }
-  }
-  return false;
-}
-
 function alignNotes(d, s) {
   const notes = [say(s, "Weights show where the model read, not why.", "权重说明模型读了哪里，而非为什么。")];
-  if (alignSink(d)) notes[0] = [notes[0], say(s, "Attention sink: a mark takes more than half of a row.", "注意力汇：某个符号占去一行的一半以上。")].join("  ");
+  if (sinkIn(d.values.slice(0, d.shown), d.rows, d.cols)) notes[0] = [notes[0], say(s, "Attention sink: a mark takes more than half of a row.", "注意力汇：某个符号占去一行的一半以上。")].join("  ");
   if (s.special === "hide") {
     const hidden = d.shown ? sum(range(d.shown).map((r) => hiddenMass(d.values[r]))) / d.shown : 0;
     notes.push(say(s, ["Special marks are hidden: hidden mass ", num(hidden, 2), " a row, nothing renormalised."].join(""),

@@ -54,7 +54,7 @@ function contextStrip(each, s) {
     : same ? say(s, "one fixed context, given again at every step", "一个固定的上下文，每步都给")
       : [say(s, "attention: a new context for every word", "注意力：每个词一个新的上下文"), chosen && chosen.label ? say(s, [" (heads side by side; lines: ", chosen.label, ")"].join(""), ["（各头并排；线：", chosen.label, "）"].join("")) : ""].join("");
   return {
-    trace: t, label: each.label, states: states, rows: rows, hashes: hashes, weights: weights, same: same, what: what,
+    trace: t, label: each.label, states: states, rows: rows, hashes: hashes, weights: weights, same: same, once: same && read === "never", what: what,
     source: items(t, "source", { level: "piece", special: "show" }), out: items(t, "target.out", { level: "piece", special: "show" }),
     rtl: t.source.dir === "rtl", units: t.encoder.h[0][0][0].length, width: rows[0].length,
   };
@@ -108,10 +108,11 @@ function contextColumns(strip, d, o) {
     const now = i === o.now;
     if (o.hidden(i)) parts.push(rect(x + (o.cw - w) / 2, o.y, w, o.h, { fill: theme(o.state).empty }));
     else {
-      parts.push(colourColumn({
+      const drawn = colourColumn({
         x: x + (o.cw - w) / 2, y: o.y, w: w, h: o.h, values: values, limit: d.limit, state: o.state, c: String(i), image: total > CONTEXT_GRID,
         stroke: now ? theme(o.state).now : theme(o.state).line, width: now ? 2.5 : 1, attrs: o.attrs(i),
-      }));
+      });
+      parts.push(o.once && i > 0 ? group({ opacity: 0.25, "data-not-given": String(i) }, drawn) : drawn);
     }
   });
   return parts.join("");
@@ -125,7 +126,7 @@ function contextBridge(strip, d, p, s, y, h, now) {
   if (strip.same || !strip.weights) {
     const ends = p.x + strip.states.length * p.cs + 10;
     const mid = (ends + p.x2) / 2;
-    const label = say(s, "the same vector", "同一个向量");
+    const label = strip.once ? say(s, "given once", "只给一次") : say(s, "the same vector", "同一个向量");
     return group({ "data-bridge": "fixed" }, [
       arrow(ends, y + h / 2, p.x2 - 10, y + h / 2, { stroke: colours.attention, "stroke-width": 3 }),
       text(mid, y + h / 2 - 16, label, { size: 12, fill: colours.attention, anchor: "middle" }),
@@ -153,7 +154,7 @@ function contextDraw(strip, d, p, s, k) {
     text(Math.min(32 + 18 * 14, p.x2 - 20), top + 8, strip.what, { size: 13, fill: colours.attention, attrs: { "data-what": strip.same ? "fixed" : "attention" } }),
     contextBridge(strip, d, p, s, y, h, now),
     contextColumns(strip, d, { values: strip.states, x: p.x, y: y, h: h, cw: p.cs, order: order, now: -1, hidden: () => false, state: s, attrs: (i) => ({ "data-state": String(i) }) }),
-    contextColumns(strip, d, { values: strip.rows, x: p.x2, y: y, h: h, cw: p.ct, order: (i) => i, now: now, hidden: (i) => i > now, state: s, attrs: (i) => ({ "data-ctx": strip.hashes[i], "data-step": String(i), "data-now": i === now ? "1" : null }) }),
+    contextColumns(strip, d, { values: strip.rows, x: p.x2, y: y, h: h, cw: p.ct, order: (i) => i, now: now, hidden: (i) => i > now, once: strip.once, state: s, attrs: (i) => ({ "data-ctx": strip.hashes[i], "data-step": String(i), "data-now": i === now ? "1" : null }) }),
     row.source ? footLabels(strip.source, row.source, { x: p.x, y: y + h + 4, cw: p.cs, size: p.size, state: s, order: order }) : "",
     row.out ? footLabels(strip.out.map((item, i) => (i > now ? withState(item, { text: "" }) : item)), row.out, { x: p.x2, y: y + h + 4, cw: p.ct, size: p.size, state: s, now: now }) : "",
   ];
@@ -169,7 +170,10 @@ export function scene(trace, state) {
   const body = d.strips.map((strip, k) => contextDraw(strip, d, p, s, k));
   const bound = num(d.limit, d.limit > 1 ? 1 : 0);
   const cut = d.strips.some((strip) => strip.width > COLUMN_UNITS || strip.units > COLUMN_UNITS);
-  const note = [say(s, "left: encoder states; right: context given for each word", "左：编码器状态；右：每个词得到的上下文"), cut ? say(s, ["; the first ", COLUMN_UNITS, " units"].join(""), ["；前 ", COLUMN_UNITS, " 个单元"].join("")) : ""].join("");
+  const once = d.strips.filter((strip) => strip.once).length;
+  const given = once === d.strips.length ? say(s, "the context, given once at the start; faint: not given again", "上下文，只在开头给出；浅色：不再给出")
+    : [say(s, "the context at each word", "每个词的上下文"), once ? say(s, "; faint: not given again", "；浅色：不再给出") : ""].join("");
+  const note = [say(s, "left: encoder states; right: ", "左：编码器状态；右："), given, cut ? say(s, ["; the first ", COLUMN_UNITS, " units"].join(""), ["；前 ", COLUMN_UNITS, " 个单元"].join("")) : ""].join("");
   body.push(legend({ x: p.width - 32 - 200, y: area.height - 50, w: 200, lo: ["−", bound].join(""), middle: "0", hi: bound, mode: "", table: DIVERGING, label: say(s, "value of a unit", "单元的值"), state: s }));
   const t = stepOf(d.first, s);
   return page(meta, d.first, withState(s, { width: p.width }), { body: body, t: t, n: stepCount(d.first), frame: Math.max(0, d.now), desc: describe(trace, s), notes: [note] });

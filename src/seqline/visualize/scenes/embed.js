@@ -1,4 +1,4 @@
-// From a word to the vector that enters the model: word, one-hot vector, row of the embedding table, plus position.
+// From a word to the vector that enters the model: word, one-hot vector, row of the embedding table, plus position where one is added.
 import { DIVERGING, inkOn, signedColour, signedIndex, theme } from "./_colour.js";
 import { arrow, box, group, legend, missing, missingSentence, page, pill, rect, text } from "./_draw.js";
 import { heat } from "./_grid.js";
@@ -114,7 +114,7 @@ function embedOneHot(s, d, x, y) {
       rect(x, top, 30, 24, { rx: 3, fill: isOne ? colours.accent : colours.empty }), text(x + 15, top + 12, isOne ? "1" : "0", { size: 13, fill: isOne ? colours.accentInk : colours.soft, anchor: "middle" }),
     ]));
     parts.push(rect(table.x, top, table.w, 24, { rx: 3, fill: isOne ? colours.panel : colours.empty, stroke: isOne ? colours.now : null, "stroke-width": isOne ? 2 : null }));
-    if (isOne) for (let c = 0; c < 8; c++) parts.push(rect(table.x + 4 + c * 10.5, top + 4, 9.5, 16, { fill: signedColour(d.vector[Math.floor((c * d.width) / 8)], d.limit) }));
+    if (isOne) for (let c = 0; c < Math.min(EMBED_CELLS, d.width); c++) parts.push(rect(table.x + 4 + c * 10.5, top + 4, 9.5, 16, { fill: signedColour(d.vector[c], d.limit), "data-row-cell": c }));
   });
   const foot = y + embedRows(d).length * step;
   parts.push(arrow(x + 33, lit, table.x - 3, lit, { stroke: colours.now, "stroke-width": 2 }));
@@ -149,10 +149,21 @@ function embedNoPosition(s, d) {
   return say(s, ["Nothing is added here: ", kind, " positions act inside attention."].join(""), ["此处不加任何东西：", kind, " 位置在注意力内部起作用。"].join(""));
 }
 
+function embedScaled(d) {
+  const scale = d.t.embeddings.scale;
+  return scale && Math.abs(scale - 1) > 1e-6 ? scale : null;
+}
+
+function embedColours(s, d) {
+  const scale = embedScaled(d);
+  const row = scale ? say(s, [" (the row in E: × ", num(scale, 2), ")"].join(""), ["（表 E 中的行：× ", num(scale, 2), "）"].join("")) : "";
+  return [say(s, "colour: value", "颜色：数值"), row].join("");
+}
+
 function embedSteps(s, d, hot, x, w, y) {
   const colours = theme(s);
-  const scale = d.t.embeddings.scale;
-  const aside = scale && Math.abs(scale - 1) > 1e-6 ? say(s, ["row × ", num(scale, 2), ", ", d.width, " numbers"].join(""), ["该行 × ", num(scale, 2), "，", d.width, " 维"].join("")) : say(s, [d.width, " numbers"].join(""), [d.width, " 维"].join(""));
+  const scale = embedScaled(d);
+  const aside = scale ? say(s, ["row × ", num(scale, 2), ", ", d.width, " numbers"].join(""), ["该行 × ", num(scale, 2), "，", d.width, " 维"].join("")) : say(s, [d.width, " numbers"].join(""), [d.width, " 维"].join(""));
   const parts = [arrow(hot.right + 6, hot.lit, x - 12, y + 28, { stroke: colours.now, "stroke-width": 2 })];
   parts.push(embedVector(s, d, d.vector, { x: x, y: y, w: w, name: "embedding", title: say(s, ["embedding of “", fit(d.word, 9), "”"].join(""), ["“", fit(d.word, 9), "”的嵌入"].join("")), aside: aside }));
   if (!d.position) {
@@ -185,11 +196,11 @@ export function scene(trace, state) {
     arrow(left + Math.min(wide, 132) + 4, hot.lit, area.x + 206 - 44, hot.lit, { stroke: colours.now, "stroke-width": 2 }),
     heading(area.x + 206 + 15, "one-hot", "middle"), heading(area.x + 206 + 62 + 46, say(s, "table E", "嵌入表 E"), "middle"), hot.svg,
     heading(x, say(s, "the vector as colours, its first numbers above", "向量的颜色条，上方为前几个数")), embedSteps(s, d, hot, x, area.w - 440, y),
-    legend({ x: x, y: area.y + area.h - 32, w: 220, lo: num(-d.limit, 2), hi: num(d.limit, 2), middle: "0", mode: "abs", table: DIVERGING, state: s, label: say(s, "colour: value", "颜色：数值") }),
+    legend({ x: x, y: area.y + area.h - 32, w: 220, lo: num(-d.limit, 2), hi: num(d.limit, 2), middle: "0", mode: "abs", table: DIVERGING, state: s, label: embedColours(s, d) }),
   ];
   const side = d.side === "source" ? say(s, "source", "源句") : say(s, "target, as fed in", "目标句（输入）");
   return page(meta, trace, s, {
-    body: body, t: d.i + 1, n: d.count, frame: d.i, desc: describe(trace, state), subtitle: say(s, ["word → one-hot → row of the table → plus position · ", side].join(""), ["词 → one-hot → 表中的一行 → 加上位置 · ", side].join("")),
+    body: body, t: d.i + 1, n: d.count, frame: d.i, desc: describe(trace, state), subtitle: [say(s, "word → one-hot → row of the table", "词 → one-hot → 表中的一行"), d.position ? say(s, " → plus position", " → 加上位置") : "", " · ", side].join(""),
     caption: say(s, ["word ", d.i + 1, " / ", d.count].join(""), ["第 ", d.i + 1, " / ", d.count, " 个词"].join("")),
   });
 }

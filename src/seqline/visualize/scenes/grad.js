@@ -125,15 +125,13 @@ function gradKey(lines, p, s) {
   });
 }
 
-function gradClip(lines, p, s) {
-  const colours = theme(s);
+// The bound on the norm of all parameters' gradients: another quantity than the axis, so it is said and not drawn.
+function gradClip(lines, s) {
   const seen = [];
-  for (const each of lines) if (each.clip && seen.indexOf(each.clip) < 0) seen.push(each.clip);
-  return seen.map((v) => group({ "data-clip": brief(v) }, [
-    line(p.x, p.py(v), p.x + p.w, p.py(v), { stroke: colours.ink, "stroke-width": 1.2, "stroke-dasharray": "2 3" }),
-    rect(p.x + p.w - 106, p.py(v) - 18, 100, 17, { fill: colours.bg }),
-    text(p.x + p.w - 10, p.py(v) - 9, [say(s, "clipped at ", "裁剪于 "), brief(v)].join(""), { size: 12, fill: colours.ink, anchor: "end" }),
-  ]));
+  for (const each of lines) if (each.clip && seen.indexOf(brief(each.clip)) < 0) seen.push(brief(each.clip));
+  if (!seen.length) return "";
+  const list = seen.join(say(s, " or ", " 或 "));
+  return say(s, ["; the parameters' gradient is clipped at ", list].join(""), ["；参数的梯度裁剪于 ", list].join(""));
 }
 
 function gradShown(trace, s) {
@@ -150,10 +148,10 @@ export function scene(trace, state) {
   const n = frames(trace, s);
   const body = [gradAxes(p, s).join("")];
   lines.forEach((each, k) => body.push(gradLine(each, k, p, shown, s)));
-  body.push(gradClip(lines, p, s).join(""), gradKey(lines, p, s).join(""));
+  body.push(gradKey(lines, p, s).join(""));
   const subtitle = [say(s, "size of the gradient at each state, |∂L/∂h|; L = ", "各状态处的梯度大小 |∂L/∂h|；L = "), lines[0].of].join("");
-  const note = say(s, "shaded: vanishing below 10⁻⁶, exploding above 10²; log scale", "阴影：低于 10⁻⁶ 为消失，高于 10² 为爆炸；对数刻度");
-  return page(meta, trace, s, { body: body, t: shown, n: n, frame: shown - 1, desc: describe(trace, s), subtitle: subtitle, notes: [note] });
+  const scale = say(s, "shaded: vanishing below 10⁻⁶, exploding above 10²; log scale", "阴影：低于 10⁻⁶ 为消失，高于 10² 为爆炸；对数刻度");
+  return page(meta, trace, s, { body: body, t: shown, n: n, frame: shown - 1, desc: describe(trace, s), subtitle: subtitle, notes: [[scale, gradClip(lines, s)].join("")] });
 }
 
 export function table(trace, state) {

@@ -10,14 +10,38 @@ export const meta = {
   id: "kv",
   title: { en: "The cache of keys and values", zh: "键值缓存" },
   needs: ["decoder.steps"],
+  gap: kvGap,
   state: { t: null },
   size: [960, 540],
 };
 
+const KV_NONE = "key/value cache";
+
 function kvGap(trace) {
   const gap = firstMissing(trace, meta.needs);
   if (gap) return gap;
-  return one(trace).decoder.steps.some((step) => step.cache) ? null : "decoder.steps.cache";
+  const caches = one(trace).decoder.steps.map((step) => step.cache).filter((cache) => cache);
+  if (!caches.length) return "decoder.steps.cache";
+  return caches.every(kvIsState) || (caches.length > 1 && caches.every((cache) => cache.len === 1)) ? KV_NONE : null;
+}
+
+// A window that is full from the first step on is a state of one size.
+function kvIsState(cache) {
+  return cache.window !== null && cache.window !== undefined && cache.len === cache.window;
+}
+
+function kvNoneSays(s) {
+  return say(s, "This model carries a state of one size from step to step; it keeps no keys and values.", "此模型每步传递大小不变的状态，没有键值缓存。");
+}
+
+function kvAbsent(trace, s, gap) {
+  if (gap !== KV_NONE) return missing(meta, trace, s, gap);
+  const area = box(meta, s);
+  const body = [
+    rect(area.x, area.y, area.w, area.h, { fill: theme(s).panel, rx: 10 }),
+    text(area.x + area.w / 2, area.y + area.h / 2, kvNoneSays(s), { size: 16, fill: theme(s).ink, anchor: "middle", attrs: { "data-missing": gap } }),
+  ];
+  return page(meta, trace, s, { body: body, t: 1, n: 1, frame: 0, desc: kvNoneSays(s) });
 }
 
 function kvData(trace, s) {
@@ -133,7 +157,7 @@ function kvKeys(d, s, area) {
 export function scene(trace, state) {
   const s = settle(meta, state);
   const gap = kvGap(trace);
-  if (gap) return missing(meta, trace, s, gap);
+  if (gap) return kvAbsent(trace, s, gap);
   const d = kvData(trace, s);
   const area = box(meta, s);
   const n = Math.max(d.longest, has(trace, "target") ? d.steps.length : 0);
@@ -158,7 +182,8 @@ export function table(trace, state) {
 
 export function describe(trace, state) {
   const s = settle(meta, state);
-  if (kvGap(trace)) return say(s, "No cache was recorded.", "没有记录缓存。");
+  const gap = kvGap(trace);
+  if (gap) return gap === KV_NONE ? kvNoneSays(s) : say(s, "No cache was recorded.", "没有记录缓存。");
   const d = kvData(trace, s);
   const cache = d.caches[d.now] || { len: 0, bytes: 0 };
   const tail = d.without.some((v) => v !== null) ? "" : say(s, " The time without a cache was not recorded.", "未记录无缓存时的用时。");

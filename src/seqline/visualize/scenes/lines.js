@@ -174,8 +174,8 @@ function linesLegend(s, x, y, w) {
   ];
   [0.1, 0.25, 0.5, 1].forEach((v, i) => {
     const left = x + (i * w) / 4;
-    parts.push(line(left, y + 22, left + 32, y + 22, { stroke: colours.accent, "stroke-width": v * 11, opacity: 0.3 + v * 0.7 }));
-    parts.push(text(left + 38, y + 22, num(v, 2), { size: 12, fill: colours.soft }));
+    parts.push(line(left, y + 22, left + 22, y + 22, { stroke: colours.accent, "stroke-width": v * 11, opacity: 0.3 + v * 0.7 }));
+    parts.push(text(left + 29, y + 22, num(v, 2), { size: 12, fill: colours.soft }));
   });
   return group({ "data-legend": "0 1 abs" }, parts);
 }
@@ -218,7 +218,7 @@ export function scene(trace, state) {
   const at = isRow ? chosen.i + 1 : n;
   const caption = isRow ? say(s, ["word ", at, " / ", n].join(""), ["第 ", at, " / ", n, " 个词"].join("")) : undefined;
   return page(meta, trace, s, {
-    body: body, t: at, n: n, frame: at - 1, desc: describe(trace, state), caption: caption, notes: attentionNotes(s, data.values, data.cols),
+    body: body, t: at, n: n, frame: at - 1, desc: describe(trace, state), caption: caption, notes: attentionNotes(s, data.values, data.cols, data.rows),
     subtitle: [kindName(s, data.block.kind), data.matrix.label].filter((part) => part).join(" · "),
   });
 }

@@ -95,6 +95,11 @@ function lstmWire(s, points, v, dashed) {
   ].join("");
 }
 
+// A line whose number the trace does not hold: it has no width and no colour to read.
+function lstmPlain(s, points) {
+  return path(["M"].concat(points.slice(0, 2), ["L"], points.slice(2)), { stroke: theme(s).soft, "stroke-width": 2, "stroke-dasharray": "5 4" });
+}
+
 function lstmGate(s, x, y, name, v, on) {
   const fill = signedColour(v, 1);
   return [
@@ -127,9 +132,10 @@ function lstmGru(d, s, o) {
   return [
     lstmWire(s, [o.left, o.top, 300, o.top], v.hprev),
     lstmBeat(d, "reset", (on) => [
-      lstmWire(s, [176, o.top, 176, o.mid - 28], v.hprev), lstmWire(s, [176, o.gate, 176, o.mid - 28], v.r), lstmGate(s, 176, o.gate, "r", v.r, on),
-      lstmWire(s, [190, o.mid - 28, 408, o.mid - 28, 408, o.gate - 20], v.r * v.hprev), lstmNode(s, 176, o.mid - 28, "×", on),
-      lstmSays(s, 196, o.mid - 6, ["r × h = ", num(v.r * v.hprev, 3)].join(""), "start", on),
+      lstmWire(s, [176, o.top, 176, o.top + 16], v.hprev), lstmPlain(s, [176, o.top + 38, 176, o.mid]), lstmWire(s, [176, o.gate, 176, o.mid], v.r), lstmGate(s, 176, o.gate, "r", v.r, on),
+      rect(160, o.top + 16, 32, 22, { rx: 6, fill: theme(s).bg, stroke: theme(s).soft, "stroke-width": 1.5 }), text(176, o.top + 27, "U", { size: 13, fill: theme(s).ink, anchor: "middle" }),
+      lstmPlain(s, [190, o.mid, 408, o.mid, 408, o.gate - 20]), lstmNode(s, 176, o.mid, "×", on),
+      lstmSays(s, 196, o.mid - 15, "r ⊙ (U h(t−1))", "start", on),
     ]),
     lstmBeat(d, "candidate", (on) => [lstmGate(s, 408, o.gate, "n", v.n, on), lstmSays(s, 408, o.gate + 33, say(s, "candidate", "候选"), "middle", on)]),
     lstmBeat(d, "mix", (on) => [
@@ -180,8 +186,8 @@ function lstmEquations(d, s) {
   const n = (x) => (x < 0 ? ["(", num(x, 3), ")"].join("") : num(x, 3));
   if (d.kind === "gru") {
     return [
-      [say(s, "reset", "重置"), say(s, "r lets the candidate see part of h(t−1)", "r 决定候选能看到多少 h(t−1)"), ["r = ", num(v.r, 3)].join("")],
-      [say(s, "candidate", "候选"), "n = tanh(W x + r ⊙ U h(t−1))", ["n = ", num(v.n, 3)].join("")],
+      [say(s, "reset", "重置"), say(s, "r lets n see part of U h(t−1)", "r 决定候选能看到多少 U h(t−1)"), ["r = ", num(v.r, 3)].join("")],
+      [say(s, "candidate", "候选"), "n = tanh(W x + b + r ⊙ (U h(t−1) + b′))", ["n = ", num(v.n, 3)].join("")],
       [say(s, "mix", "混合"), "h = (1 − z) ⊙ n + z ⊙ h(t−1)", ["(1 − ", num(v.z, 3), ") × ", n(v.n), " + ", num(v.z, 3), " × ", n(v.hprev), " = ", num(v.h, 3)].join("")],
     ];
   }
@@ -277,7 +283,8 @@ export function scene(trace, state) {
   const subtitle = [names[d.run.part], say(s, ["layer ", d.v.layer + 1].join(""), ["第 ", d.v.layer + 1, " 层"].join("")),
     s.dir === 1 && d.run.part === "encoder" ? say(s, "backward", "反向") : "", lstmPlace(d, s), say(s, ["reads “", lstmWord(trace, d.run), "”"].join(""), ["读“", lstmWord(trace, d.run), "”"].join(""))];
   const note = s.unit === "mean" ? say(s, "Means of absolute values over all units: the equations hold for single units only.", "所有单元绝对值的平均：等式只对单个单元成立。") : "";
-  return page(meta, trace, s, { body: body, t: d.run.t, n: stepCount(trace), frame: d.index, desc: describe(trace, s), subtitle: subtitle.filter((p) => p).join(" · "), notes: [note], data: lstmHooks(d) });
+  const dashed = d.kind === "gru" ? say(s, "Dashed: U h(t−1) is not in the trace, so these lines have no number.", "虚线：记录中没有 U h(t−1)，所以没有数值。") : "";
+  return page(meta, trace, s, { body: body, t: d.run.t, n: stepCount(trace), frame: d.index, desc: describe(trace, s), subtitle: subtitle.filter((p) => p).join(" · "), notes: [note, dashed].filter((each) => each), data: lstmHooks(d) });
 }
 
 export function table(trace, state) {
