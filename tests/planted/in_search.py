@@ -23,8 +23,8 @@ SEARCH = [
         "38",
         "the end token accepted from the top 2K",
         BEAM,
-        "grown, parent = _grow(live, *_best_tokens(log_probs, beam_size), places)",
-        "grown, parent = _grow(live, *_best_tokens(log_probs, 2 * beam_size), 2 * places); "
+        "values, ids = _best_tokens(log_probs, beam_size)\n        grown, parent = _grow(live, values, ids, places)",
+        "values, ids = _best_tokens(log_probs, 2 * beam_size); grown, parent = _grow(live, values, ids, 2 * places); "
         f"first = {_RANK}.cumsum(0) - {_RANK}; "
         "rank = torch.arange(len(parent)) - first[grown.sentence]; "
         "kept = ((rank < places[grown.sentence]) | (grown.tokens[:, -1] == eos_id)).nonzero().flatten(); "

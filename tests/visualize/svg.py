@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import xml.etree.ElementTree as ET
 from functools import cache
@@ -11,6 +12,8 @@ from seqline.visualize.engine import Engine, new_engine
 from seqline.visualize.link import link
 from seqline.visualize.synthetic import fixture
 
+PRINTED = 1e-4  # numbers in a picture have 4 digits
+Document = dict[str, Any]
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {
     "svg", "g", "rect", "line", "path", "polyline", "circle", "text", "tspan", "defs", "clipPath", "pattern", "linearGradient",
@@ -79,3 +82,19 @@ def cells(root: ET.Element) -> dict[tuple[int, int], float]:
 def words(root: ET.Element) -> str:
     """Return every printed text, title and description included, one a line."""
     return "\n".join(each.text or "" for each in root.iter() if each.text)
+
+
+@cache
+def decoded(name: str) -> Document:
+    """Return what a scene receives of a fixture; nobody may change it."""
+    return fixture(name).decoded()
+
+
+def changed(name: str) -> Document:
+    """Return a copy of it that a test may change."""
+    return copy.deepcopy(decoded(name))
+
+
+def drawn(document: Document, view: str, **state: Any) -> ET.Element:
+    """Draw a document."""
+    return ET.fromstring(call_on(document, view, "scene", state))

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import xml.etree.ElementTree as ET
-from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from seqline.visualize.synthetic import fixture
-
-from .svg import call, call_on, cells, having, scene, words
+from .svg import PRINTED, call, call_on, cells, changed, decoded, drawn, having, scene, words
 
 pytest.importorskip("quickjs")
-
-PRINTED = 1e-4
-Document = dict[str, Any]
-
-
-@cache
-def decoded(name: str) -> Document:
-    return fixture(name).decoded()
-
-
-def changed(name: str) -> Document:
-    return copy.deepcopy(decoded(name))
-
-
-def drawn(document: Document, view: str, **state: Any) -> ET.Element:
-    return ET.fromstring(call_on(document, view, "scene", state))
 
 
 def test_every_node_of_the_beam_is_drawn_and_sums_add_up() -> None:

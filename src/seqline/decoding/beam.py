@@ -21,7 +21,7 @@ from torch import Tensor
 from seqline.decoding.hypothesis import AVERAGE, Hypothesis, Penalty
 from seqline.decoding.rules import Rule, allowed_log_probs
 from seqline.state import Decoder, select
-from seqline.watch import is_watched, show
+from seqline.watch import show
 
 _NEVER = float("-inf")
 
@@ -115,8 +115,8 @@ def beam(
     while len(live.sentence):
         logits, state = decoder(live.tokens[:, -1:], state, memory)
         log_probs = allowed_log_probs(logits, live.tokens[:, 1:], rules)
-        grown, parent = _grow(live, *_best_tokens(log_probs, beam_size), places)
-
+        values, ids = _best_tokens(log_probs, beam_size)
+        grown, parent = _grow(live, values, ids, places)
         is_finished = grown.tokens[:, -1] == eos_id
         has_ended = is_finished | (max_lengths[grown.sentence] == grown.tokens.shape[1] - 1)
         if bool(has_ended.any()):
@@ -125,9 +125,7 @@ def beam(
             places = places - grown.sentence[rows].bincount(minlength=len(places))
         rows = (~has_ended).nonzero().flatten()
         rows = rows[results.can_improve(select(grown, rows))]
-        if is_watched("beam"):
-            values, ids = _best_tokens(log_probs, beam_size)
-            show("beam", values=values, ids=ids, parent=parent, has_ended=has_ended, rows=rows, **grown._asdict())
+        show("beam", values=values, ids=ids, parent=parent, has_ended=has_ended, rows=rows, **grown._asdict())
         before, live, parent = live, select(grown, rows), parent[rows]
         state, memory = _follow(state, memory, before, live, parent)
     if not all(results.found):

@@ -42,6 +42,16 @@ _WORDS = (
 )
 
 
+_CHOICES = {
+    "layer": "causal self-attention",
+    "encoder": "full self-attention",
+    "bridge": "-",
+    "reads_memory": "in_each_block",
+    "score": "scaled_dot",
+    "positions": "sinusoidal",
+}
+
+
 def transformer(
     name: str,
     texts: tuple[dict[str, Any], dict[str, Any]],
@@ -94,15 +104,7 @@ def transformer(
         blocks["qkv"] = qkv
         x, y = rng.normal(0, 0.5, (sizes["source"], width)), rng.normal(0, 0.5, (sizes["target.out"], width))
         blocks["embeddings"] = {"source": x, "target": y, "scale": float(np.sqrt(width))}
-    choices = {
-        "layer": "causal self-attention",
-        "encoder": "full self-attention",
-        "bridge": "-",
-        "reads_memory": "in_each_block",
-        "score": "scaled_dot",
-        "positions": "sinusoidal",
-    }
-    arch = model("transformer", width=width, layers=(layers, layers), heads=heads, **choices)
+    arch = model("transformer", width=width, layers=(layers, layers), heads=heads, **_CHOICES)
     return document(name, arch, "translation", source, **blocks)
 
 
