@@ -8,12 +8,12 @@ from torch import Tensor, nn
 
 from seqline.intervene import Row, by_hand, is_by_hand, set_rows
 from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.models.reading import source_readers
 from seqline.parts.attention import Attention, SourceAttention
 from seqline.parts.coverage import CoverageAttention
 from seqline.parts.head_attention import HeadAttention
 from seqline.parts.scores import DotScore
 from seqline.parts.self_attention import MultiHeadAttention
-from seqline.recording.by_hand import reading_parts
 from seqline.watch import watch
 
 from .small_models import SOURCE_SIZE, TARGET_SIZE, make_model, random_weights
@@ -90,7 +90,7 @@ def test_a_set_row_changes_its_step_and_what_follows_and_nothing_before_it(name:
     model = make_model(name)
     source = torch.tensor([[4, 7, 5, 1]]) % SOURCE_SIZE
     fed = torch.tensor([[2, 4, 5, 6, 7]]) % TARGET_SIZE
-    parts = reading_parts(model.decoder)
+    parts = source_readers(model.decoder)
     assert parts
     rows = {part: [Row(2, ROW)] for part in parts}
     free = logits_of(model, source, fed, is_stepwise=True)

@@ -13,10 +13,11 @@ from torch import nn
 
 from seqline.intervene import Row, set_rows
 from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.models.reading import source_readers
 from seqline.parts.self_attention import MultiHeadAttention
 from seqline.recording import sides
 from seqline.recording.attention import Kind
-from seqline.recording.by_hand import ByHand, reading_parts
+from seqline.recording.by_hand import ByHand
 from seqline.recording.replay import Subject, replay
 
 from .recorded import make_model
@@ -97,7 +98,7 @@ def test_cross_attention(variant: str, matrix: Matrix) -> None:
     model = make_model(variant, "translation")
     assert isinstance(model, EncoderDecoder)
     wanted = matrix(len(FED), len(SOURCE))
-    parts = reading_parts(cast(nn.Module, model.decoder))
+    parts = source_readers(cast(nn.Module, model.decoder))
     seen = held(model, Subject(SOURCE, [], FED), parts, rows_of(wanted))
     outputs = seen.watched.encoded.outputs[0].numpy()
     check(sides.cross(seen.prepared, seen.decoding, len(SOURCE)), "cross", wanted, ("target.out", "source"), outputs)

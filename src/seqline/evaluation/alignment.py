@@ -30,7 +30,7 @@ from seqline.data.words import words_of
 from seqline.errors import UserError
 from seqline.evaluation.alignment_metrics import Link
 from seqline.models.encoder_decoder import EncoderDecoder
-from seqline.parts.attention import SourceAttention
+from seqline.models.reading import is_in_mixer, source_readers
 from seqline.watch import Frame, watch
 
 PARTS = ("attention", "multi-head attention")
@@ -116,11 +116,7 @@ def attention_size(model: EncoderDecoder) -> tuple[int, int]:
         UserError: none does.
     """
     decoder: nn.Module = model.decoder  # pyright: ignore[reportAssignmentType]
-    readers = [
-        module
-        for name, module in decoder.named_modules()
-        if isinstance(module, SourceAttention) or name.endswith("cross_attention")
-    ]
+    readers = source_readers(decoder)
     if not readers:
         raise UserError(
             "the decoder does not attend to its source, so nothing says which word came from which",
@@ -140,7 +136,7 @@ def cross_weights(model: EncoderDecoder, batch: Batch) -> Tensor:
     with watch(decoder, only=PARTS, limit_mb=LIMIT_MB) as frames:
         decoder(batch.target_in, state, memory)
     # One frame a layer with T queries, or T frames of one query.
-    found = [_in_heads(frame) for frame in frames if "mixer" not in frame.path.split(".")]
+    found = [_in_heads(frame) for frame in frames if not is_in_mixer(frame.path)]
     num_queries = batch.target_in.shape[1]
     return torch.cat(found, dim=2).unflatten(2, (-1, num_queries)).transpose(1, 2)
 

@@ -12,8 +12,7 @@ from torch import nn
 
 from seqline.errors import UserError
 from seqline.intervene import Row, set_rows
-from seqline.parts.attention import SourceAttention
-from seqline.parts.self_attention import MultiHeadAttention
+from seqline.models.reading import source_readers
 from seqline.recording import checks
 
 SUM, CLOSE = 1e-3, 1e-6
@@ -44,7 +43,7 @@ class ByHand:
         listed = [AttentionRow(*item) for item in rows.items()] if isinstance(rows, Mapping) else list(rows)
         self.rows = listed
         self._of: dict[nn.Module, list[Row]] = {}
-        parts = reading_parts(decoder) if listed else []
+        parts = source_readers(decoder) if listed else []
         if listed and not parts:
             raise UserError("this model does not attend to its source", where=WHERE, fix="take a model with attention")
         for row in listed:
@@ -71,15 +70,6 @@ class ByHand:
 
 
 NOTHING = ByHand(None, {}, 0)
-
-
-def reading_parts(decoder: nn.Module) -> list[nn.Module]:
-    """Return what reads the source in a decoder, the lowest layer first; [] where nothing attends to it."""
-    return [
-        module
-        for name, module in decoder.named_modules()
-        if isinstance(module, SourceAttention | MultiHeadAttention) and "mixer" not in name.split(".")
-    ]
 
 
 def _of(weights: np.ndarray, row: AttentionRow) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from torch import nn
 
 from seqline.models.encoder import ReversingEncoder
+from seqline.models.reading import is_in_mixer
 from seqline.parts.embeddings import Embedding
 from seqline.recording.attention import (
     Kind,
@@ -100,7 +101,7 @@ def _table(frames: Sequence[Frame]) -> dict[int, np.ndarray]:
 
 def is_mixer(frame: Frame) -> bool:
     """Tell whether a frame comes from what mixes the target's own positions."""
-    return "mixer" in frame.path.split(".")
+    return is_in_mixer(frame.path)
 
 
 def encoder_self(frames: Sequence[Frame], num_source: int) -> list[Kind]:

@@ -84,7 +84,6 @@ export function reducedText(state) {
   return say(state, "reduced: mean and top 8", "已精简：平均与前 8 项");
 }
 
-// What to know before reading weights, as lines for `notes`.
 // Whether a mark takes more than half of a row; an end mark that reads an end mark is none (rows may be unknown).
 export function sinkIn(values, rows, cols) {
   const isMark = cols.map((col) => Boolean(col.special) || /^[\p{P}\p{S}]+$/u.test(col.text.replace(/^▁/, "")));
@@ -92,6 +91,7 @@ export function sinkIn(values, rows, cols) {
   return values.some((row, r) => row.some((v, c) => isMark[c] && v > 0.5 && !(isEnd(cols[c]) && isEnd(rows && rows[r]))));
 }
 
+// What to know before reading weights, as lines for `notes`.
 export function attentionNotes(state, values, cols, rows) {
   const first = say(state, "Weights show where the model read, not why.", "权重说明模型读了哪里，而非为什么。");
   const sinks = sinkIn(values, rows, cols);

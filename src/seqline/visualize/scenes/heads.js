@@ -175,9 +175,9 @@ export function scene(trace, state) {
   if (gap) return missing(meta, trace, s, gap);
   const data = headsData(trace, s);
   const area = box(meta, s);
-  const flat = [];
-  for (const list of data.tiles) for (const tile of list) for (const row of tile.values) flat.push(row);
-  const notes = attentionNotes(s, flat, data.cols);
+  const flat = [], readers = [];
+  for (const list of data.tiles) for (const tile of list) tile.values.forEach((row, r) => { flat.push(row); readers.push(data.rows[r]); });
+  const notes = attentionNotes(s, flat, data.cols, readers);
   const o = headsLayout(s, data, area, notes);
   const modes = { abs: say(s, "weight 0 to 1", "权重 0 到 1"), sqrt: say(s, "square root of the weight", "权重的平方根"), row: say(s, "scaled per row", "按行缩放") };
   const foot = o.top + data.layers * o.h + 16;
