@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,7 +12,7 @@ from seqline.errors import UserError
 from seqline.visualize.engine import SceneError, installed_engines, new_engine
 from seqline.visualize.link import link
 
-from .svg import call, engine
+from .svg import call, engine, trace_json
 
 ENGINES = installed_engines()
 _ROPE = """
@@ -55,6 +57,23 @@ def test_long_strings_numbers_and_faults_cross_over(name: str) -> None:
     assert made.call("loud", "stateAt", {"t": 2}, 5) == {"k": 5, "was": 2, "sum": 3}
     with pytest.raises(SceneError, match="broken on purpose"):
         made.call("loud", "frames", {})
+
+
+@pytest.mark.parametrize("name", installed_engines())
+def test_it_draws_where_an_event_loop_runs(name: str) -> None:
+    """As in a notebook, whose cells run inside one."""
+
+    async def cell() -> str:
+        made = new_engine(name)
+        made.load(link())
+        made.set_trace(trace_json("A"))
+        return made.call("align", "scene", {})
+
+    def run() -> str:
+        return asyncio.run(cell())
+
+    with ThreadPoolExecutor(1) as pool:  # this thread may have a loop already: a browser test leaves one
+        assert pool.submit(run).result() == call("A", "align", "scene", {})
 
 
 def test_four_hundred_thousand_numbers_are_handed_over() -> None:

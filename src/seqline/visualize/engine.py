@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import os
 import threading
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import Any, cast
 
 from seqline.errors import UserError
@@ -109,7 +111,9 @@ class V8(Engine):
         import py_mini_racer
 
         self._error = py_mini_racer.JSEvalException
-        self._context = py_mini_racer.MiniRacer()
+        # Left to itself it would join the event loop of a notebook, and then take no time limit.
+        self._maker = py_mini_racer.mini_racer(_own_loop())
+        self._context = self._maker.__enter__()
         self._context.set_hard_memory_limit(MEMORY_BYTES)
         # A property is set without a parse; a trace of many megabytes as a literal in the code takes V8 seconds.
         self._argument: Any = self._context.eval("var seqlineArgument = { text: '' }; seqlineArgument")
@@ -126,6 +130,14 @@ class V8(Engine):
             return cast("Any", self._context.eval(js_text, timeout_sec=SECONDS_PER_CALL))
         except self._error as error:
             raise SceneError(str(error)) from error
+
+
+@cache
+def _own_loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop, in a thread of its own, that all V8 contexts of this process wait in."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="seqline-v8", daemon=True).start()
+    return loop
 
 
 _ENGINES: dict[str, tuple[str, type[Engine]]] = {"quickjs": ("quickjs", QuickJs), "v8": ("py_mini_racer", V8)}
