@@ -5,9 +5,15 @@ The white space in front of a word belongs to the word, as in the pieces of sent
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 from seqline.data.spans import PieceSpan
+
+
+def is_of_word(character: str) -> bool:
+    """Tell whether a character is part of a word: a letter, a digit, or a mark on one, such as the vowel signs of Hindi."""
+    return unicodedata.category(character)[0] in "LMN"
 
 
 def words_of(spans: Sequence[PieceSpan], text: str) -> list[int | None]:

@@ -16,7 +16,7 @@ lower layer may look at where the piece stands that was *fed*, which is one plac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -76,15 +76,30 @@ class Aligner:
         """Return the links of each pair, in order of source and target; none where a side is blank."""
         links: list[tuple[Link, ...]] = [() for _ in pairs]
         rows = [n for n, pair in enumerate(pairs) if pair.source.strip() and pair.target.strip()]
-        examples = [Example(pairs[n].source_ids, pairs[n].target_ids) for n in rows]
+        for row, weights in self._read([pairs[n] for n in rows], batch_tokens):
+            links[rows[row]] = self._links(pairs[rows[row]], weights)
+        return links
+
+    def weights(self, forced: Sequence[Forced], batch_tokens: int = BATCH_TOKENS) -> list[Tensor]:
+        """Return the weights [T+1 S] of each pair: what each target piece, and the end mark last, was produced with.
+
+        The S source pieces include the end mark. Of an output that was cut off, which has no end mark, leave out the last row.
+        The texts of the pairs do not matter.
+        """
+        found: list[Tensor] = [torch.empty(0)] * len(forced)
+        for row, weights in self._read(forced, batch_tokens):
+            found[row] = weights[: len(forced[row].target_ids) + 1, : len(forced[row].source_ids)]
+        return found
+
+    def _read(self, pairs: Sequence[Forced], batch_tokens: int) -> Iterator[tuple[int, Tensor]]:
+        """Yield the index of each pair and its weights [T S], padding behind both."""
+        examples = [Example(pair.source_ids, pair.target_ids) for pair in pairs]
         lengths = [max(len(e.source), len(e.target) + 1) for e in examples]
         for plan in plan_in_order(lengths, batch_tokens):
             weights = cross_weights(self.model, collate(examples, plan))
             weights = weights[:, -1 if self.reading.layer is None else self.reading.layer]
             weights = weights.mean(1) if self.reading.head is None else weights[:, self.reading.head]
-            for example, row in zip(plan, weights.cpu(), strict=True):
-                links[rows[example]] = self._links(pairs[rows[example]], row)
-        return links
+            yield from zip(plan, weights.cpu(), strict=True)
 
     def _links(self, pair: Forced, weights: Tensor) -> tuple[Link, ...]:
         """Link the words of one pair by its weights [T S], padding behind both."""

@@ -24,6 +24,21 @@ _HAN_LETTER = re.compile(f"[{_HAN}]")
 _NUM_LINES_NAMED = 5
 
 
+def check_lines(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Refuse lines that cannot be scored against each other.
+
+    Raises:
+        UserError: No lines, or unequal counts.
+    """
+    if len(hypotheses) != len(references):
+        raise UserError(
+            f"{len(hypotheses):,} hypotheses and {len(references):,} references",
+            fix="give one line a sentence to each, in the same order",
+        )
+    if not hypotheses:
+        raise UserError("nothing to score: no hypotheses and no references", fix="give at least one line of each")
+
+
 def refuse_subword_marks(hypotheses: Sequence[str], references: Sequence[str] = ()) -> None:
     """Refuse output whose pieces were not joined: BLEU of subwords is another number, often several points higher.
 

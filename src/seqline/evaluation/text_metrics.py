@@ -1,6 +1,7 @@
-"""BLEU, chrF2 and exact match of raw text: sacreBLEU's numbers, each with its signature, and BLEU by source length.
+"""BLEU, chrF2, TER and exact match of raw text: sacreBLEU's numbers, each with its signature, and BLEU by source length.
 
-*Source*: Papineni et al. 2002 (BLEU); Popović 2015 (chrF); Post 2018, "A Call for Clarity in Reporting BLEU Scores".
+*Source*: Papineni et al. 2002 (BLEU); Popović 2015 (chrF); Snover et al. 2006 (TER); Post 2018, "A Call for Clarity in
+Reporting BLEU Scores".
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from typing import NamedTuple
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
 from seqline.errors import UserError, did_you_mean
-from seqline.evaluation.text_checks import choose_tokenizer, is_unsegmented, refuse_subword_marks
+from seqline.evaluation.text_checks import check_lines, choose_tokenizer, is_unsegmented, refuse_subword_marks
 
 # The tokenizers of sacreBLEU that need no further package and no download; "auto" looks at the references.
 TOKENIZERS = ("auto", "13a", "zh", "char", "intl", "none")
 
 
 class Score(NamedTuple):
-    """A number with all that is needed to make it again. value: 0 to 100."""
+    """A number with all that is needed to make it again. value: 0 to 100; an error rate may exceed 100."""
 
     name: str
     value: float
@@ -69,9 +71,9 @@ def bleu(
 
     *Source*: Papineni et al. 2002; smoothing "exp" as in Post 2018.
     """
-    _check_lines(hypotheses, references)
+    check_lines(hypotheses, references)
     refuse_subword_marks(hypotheses, references)
-    metric = _bleu_metric(references, lowercase, tokenize)
+    metric = bleu_metric(references, lowercase, tokenize)
     score = metric.corpus_score(hypotheses, [references])
     return Score(score.name, score.score, str(metric.get_signature()))
 
@@ -92,22 +94,57 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: boo
 
     *Source*: Popović 2015, with beta = 2.
     """
-    _check_lines(hypotheses, references)
+    check_lines(hypotheses, references)
     refuse_subword_marks(hypotheses, references)
     metric = CHRF(lowercase=lowercase)
     score = metric.corpus_score(hypotheses, [references])
     return Score(score.name, score.score, str(metric.get_signature()))
 
 
-def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+def ter(hypotheses: Sequence[str], references: Sequence[str], *, case_sensitive: bool = False) -> Score:
+    """Score a corpus with the translation edit rate, equal to what the sacreBLEU command prints; lower is better.
+
+        TER = 100 · (insertions + deletions + substitutions + shifts) / words of the references
+
+    Words are what white space parts, so in text without word spaces a sentence counts as one word: read chrF2 there.
+
+    Args:
+        hypotheses: Raw output, one sentence an item.
+        references: Raw references, one a hypothesis, in the same order.
+        case_sensitive: Count another case as an error; sacreBLEU's default does not. The signature says so.
+
+    Returns:
+        TER from 0, over 100 where there are more edits than words, with sacreBLEU's signature.
+
+    Raises:
+        UserError: No lines, unequal counts, or hypotheses with subword marks.
+
+    *Source*: Snover et al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation".
+    """
+    check_lines(hypotheses, references)
+    refuse_subword_marks(hypotheses, references)
+    metric = TER(case_sensitive=case_sensitive)
+    score = metric.corpus_score(hypotheses, [references])
+    return Score(score.name, score.score, str(metric.get_signature()))
+
+
+def exact_match(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
     """Return the share of hypotheses that equal their reference character by character, in percent.
+
+    Args:
+        hypotheses: Raw output, one sentence an item.
+        references: Raw references, one a hypothesis, in the same order.
+        lowercase: Compare without case; the signature says so.
 
     Raises:
         UserError: No lines, or unequal counts.
     """
-    _check_lines(hypotheses, references)
+    check_lines(hypotheses, references)
+    if lowercase:
+        hypotheses, references = [h.lower() for h in hypotheses], [r.lower() for r in references]
     num_equal = sum(h == r for h, r in zip(hypotheses, references, strict=True))
-    return Score("exact match", 100.0 * num_equal / len(hypotheses), "nrefs:1|case:mixed|tok:none")
+    signature = f"nrefs:1|case:{'lc' if lowercase else 'mixed'}|tok:none"
+    return Score("exact match", 100.0 * num_equal / len(hypotheses), signature)
 
 
 def bleu_by_length(
@@ -174,14 +211,14 @@ def _score_ranges(
     lowercase: bool,
     tokenize: str,
 ) -> list[LengthBucket]:
-    _check_lines(hypotheses, references)
+    check_lines(hypotheses, references)
     if len(sources) != len(hypotheses):
         raise UserError(
             f"{len(sources):,} sources and {len(hypotheses):,} hypotheses",
             fix="give one line a source to each, in the same order",
         )
     refuse_subword_marks(hypotheses, references)
-    metric = _bleu_metric(references, lowercase, tokenize)
+    metric = bleu_metric(references, lowercase, tokenize)
     lengths, unit = source_lengths(sources)
     buckets = []
     for shortest, longest in ranges:
@@ -194,7 +231,12 @@ def _score_ranges(
     return buckets
 
 
-def _bleu_metric(references: Sequence[str], lowercase: bool, tokenize: str) -> BLEU:
+def bleu_metric(references: Sequence[str], lowercase: bool, tokenize: str) -> BLEU:
+    """Return sacreBLEU's BLEU with the tokenizer asked for; "auto" looks at the references.
+
+    Raises:
+        UserError: An unknown tokenizer.
+    """
     if tokenize not in TOKENIZERS:
         raise UserError(
             f"unknown BLEU tokenizer {tokenize!r}", where="tokenize", fix=did_you_mean(tokenize, TOKENIZERS)
@@ -202,13 +244,3 @@ def _bleu_metric(references: Sequence[str], lowercase: bool, tokenize: str) -> B
     chosen = choose_tokenizer(references) if tokenize == "auto" else tokenize
     # force only keeps sacreBLEU from logging its own guess about tokenized text: text_warnings says more.
     return BLEU(lowercase=lowercase, tokenize=chosen, force=True)
-
-
-def _check_lines(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    if len(hypotheses) != len(references):
-        raise UserError(
-            f"{len(hypotheses):,} hypotheses and {len(references):,} references",
-            fix="give one line a sentence to each, in the same order",
-        )
-    if not hypotheses:
-        raise UserError("nothing to score: no hypotheses and no references", fix="give at least one line of each")

@@ -1,257 +1,220 @@
-"""The laws: what must hold for any model, checked on a given model and given sentences.
+"""The laws: what must hold for any model, in one table each for what writes and what labels.
 
-Each law runs the functions that training and translation run and returns how far the two sides of an equation are apart;
-0.0 or rounding means it holds. tests/laws asks 1e-10 in float64 of every architecture. See docs/state.md for the equations.
+tests/laws asks 1e-10 in float64 of every architecture; `seqline verify` asks it of a run, and says in plain words what a failure
+means. The equations are in docs/state.md.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 
-from seqline.data.batch import Example, collate, source_batch
-from seqline.data.tokenizer import BOS, EOS
-from seqline.decoding import AVERAGE, NONE, Hypothesis, beam, forbid, greedy
-from seqline.models.encoder_decoder import EncoderDecoder
-from seqline.shapes import Tensor
-from seqline.state import map_tensors, select
+from seqline.data.batch import source_batch
+from seqline.evaluation.subject import (
+    NEVER_GENERATED,
+    Finding,
+    LabelSubject,
+    NoSource,
+    Subject,
+    Worst,
+    largest,
+    prepared,
+)
+from seqline.evaluation.verify_decoder import (
+    batch_law,
+    causal_law,
+    fixed_law,
+    prompt_law,
+    pure_law,
+    row_law,
+    select_law,
+    split_law,
+)
+from seqline.evaluation.verify_labels import label_batch_law, label_fixed_law, label_pure_law, label_row_law
+from seqline.evaluation.verify_search import (
+    exhaustive_law,
+    greedy_law,
+    likely_words,
+    rescore_law,
+    sample_law,
+    score_ids,
+    search_law,
+)
 
-NEVER_GENERATED = (0, 1, 2)
+__all__ = [
+    "LABEL_LAWS",
+    "LAWS",
+    "NEVER_GENERATED",
+    "TOLERANCE",
+    "Finding",
+    "LabelSubject",
+    "Law",
+    "NoSource",
+    "Subject",
+    "check_laws",
+    "exhaustive_law",
+    "score_ids",
+]
+
+TOLERANCE = 1e-10
+"""In float64, times the largest value that is compared once that is above 1; `pure` and `fixed` allow no difference."""
+ENUMERATED_WORDS, ENUMERATED_LENGTH, ENUMERATED_ROWS = 4, 3, 2
 
 
-class Subject(NamedTuple):
-    """A model in evaluation mode and sentence pairs as ids (sources end in eos, targets have neither mark)."""
+class Law(NamedTuple):
+    """One law and what to say of it.
 
-    model: EncoderDecoder
-    examples: Sequence[Example]
-    max_length: int
+    check: a subject to a finding. meaning: what holds, in a few words. fault: what it means where it does not, a sentence with
+    {text}, the example, {size}, how large the difference is, and {where}. needs: laws without which this one says nothing.
+    tolerance: see `TOLERANCE`.
+    """
 
-
-class Finding(NamedTuple):
-    """How far a law is from holding: the largest absolute difference, and where it was seen."""
-
-    law: str
-    difference: float
-    where: str
+    check: Callable[[Any], Finding]
+    meaning: str
+    fault: str
+    needs: tuple[str, ...] = ()
+    tolerance: float = TOLERANCE
 
 
 def check_laws(subject: Subject) -> list[Finding]:
     """Check every law on the subject; touches neither its weights nor its mode."""
     with torch.no_grad():
-        return [law(subject) for law in LAWS.values()]
+        return [law.check(subject) for law in LAWS.values()]
 
 
-def split_law(subject: Subject) -> Finding:
-    """Feeding a target in pieces, ragged ones too, gives the logits of one call, and so does what follows."""
-    batch, memory, start = _prepared(subject)
-    whole, _ = subject.model.decoder(batch.target_in, start, memory, batch.target_is_real)
-    length = batch.target_in.shape[1]
-    worst = Finding("split", 0.0, "")
-    for cuts in _cuts(length):
-        state, pieces = start, []
-        for begin, end in zip((0, *cuts), (*cuts, length), strict=True):
-            mask = batch.target_is_real[:, begin:end]
-            logits, state = subject.model.decoder(batch.target_in[:, begin:end], state, memory, mask)
-            pieces.append(logits)
-        difference = _largest((torch.cat(pieces, 1) - whole)[batch.target_is_real])
-        worst = max(worst, Finding("split", difference, f"cut at {cuts}"), key=lambda f: f.difference)
-    return worst
-
-
-def _cuts(length: int) -> list[tuple[int, ...]]:
-    every, middle = tuple(range(1, length)), (length // 2,)
-    return [every, middle, *([(1,), (length - 1,), (1, length - 1)] if length > 2 else [])]
-
-
-def select_law(subject: Subject) -> Finding:
-    """A step after `select` gives the selected rows of the step; selecting twice is selecting the composition."""
-    batch, memory, start = _prepared(subject)
-    _, state = subject.model.decoder(batch.target_in[:, :-1], start, memory, batch.target_is_real[:, :-1])
-    last = batch.target_in[:, -1:]
-    logits, after = subject.model.decoder(last, state, memory)
-    n = len(batch.rows)
-    rows = torch.tensor([*range(n - 1, -1, -1), 0, n - 1, n - 1])
-    chosen, chosen_after = subject.model.decoder(last[rows], select(state, rows), select(memory, rows))
-    differences = [_largest(chosen - logits[rows])]
-    again = torch.tensor([2, 0, 0])
-    differences += _tree_differences(select(chosen_after, again), select(after, rows[again]))
-    return Finding("select", max(differences), f"rows {rows.tolist()}")
-
-
-def row_law(subject: Subject) -> Finding:
-    """A row's logits are those of the row alone, whatever its neighbours, their order, the padding and its content."""
-    worst = Finding("row", 0.0, "")
-    every = list(range(len(subject.examples)))
-    for rows, padding in ((every, 0), (every[::-1], 3), (every, 7)):
-        source, is_real = source_batch([e.source for e in subject.examples], rows)
-        batch = collate(subject.examples, rows)
-        source = torch.nn.functional.pad(source, (0, padding))
-        is_real = torch.nn.functional.pad(is_real, (0, padding))
-        poison = torch.arange(source.numel()).view_as(source) % 3 + EOS
-        logits = subject.model(torch.where(is_real, source, poison), is_real, batch.target_in)
-        for place, row in enumerate(rows):
-            alone = collate(subject.examples, [row])
-            expected = subject.model(alone.source, alone.source_is_real, alone.target_in)
-            got = logits[place : place + 1, : expected.shape[1]]
-            where = f"row {row} of order {rows}, {padding} columns of padding"
-            worst = max(worst, Finding("row", _largest(got - expected), where), key=lambda f: f.difference)
-    return worst
-
-
-def pure_law(subject: Subject) -> Finding:
-    """Neither a step nor a search changes the state, memory or ids it was given; the same call gives the same bits."""
-    batch, memory, start = _prepared(subject)
-    _, state = subject.model.decoder(batch.target_in[:, :1], start, memory)
-    given = (memory, state, batch.target_in)
-    before = map_tensors(torch.clone, given)
-    first = subject.model.decoder(batch.target_in[:, 1:2], state, memory)
-    searched = _search(subject, memory, beam_size=3)
-    differences = _tree_differences(before, given)
-    differences += _tree_differences(first, subject.model.decoder(batch.target_in[:, 1:2], state, memory))
-    differences.append(0.0 if searched == _search(subject, memory, beam_size=3) else float("inf"))
-    return Finding("pure", max(differences), "state, memory or a repeated call")
-
-
-def rescore_law(subject: Subject) -> Finding:
-    """Every hypothesis has the log-probability that teacher forcing gives its tokens, and the score of the formula."""
-    batch, memory, _ = _prepared(subject)
-    worst = Finding("rescore", 0.0, "")
-    for beam_size in (1, 4):
-        for row, hypotheses in enumerate(_search(subject, memory, beam_size, n_best=beam_size)):
-            one = torch.tensor([row])
-            for hypothesis in hypotheses:
-                expected = score_ids(subject.model, batch.source[one], batch.source_is_real[one], hypothesis.ids)
-                by_formula = hypothesis.log_probability / len(hypothesis.ids)
-                difference = max(abs(expected - hypothesis.log_probability), abs(by_formula - hypothesis.score))
-                where = f"row {row}, beam {beam_size}, ids {hypothesis.ids}"
-                worst = max(worst, Finding("rescore", difference, where), key=lambda f: f.difference)
-    return worst
-
-
-def search_law(subject: Subject) -> Finding:
-    """Beam 1 is greedy, a result does not depend on its batch, and a beam wide enough finds what enumeration finds."""
-    batch, memory, _ = _prepared(subject)
-    limits = _limits(subject, len(batch.rows))
-    together = greedy(subject.model.decoder, memory, limits, rules=[forbid(NEVER_GENERATED)])
-    worst = Finding("search", 0.0, "")
-
-    def compare(got: Sequence[Hypothesis], expected: Sequence[Hypothesis], where: str) -> None:
-        nonlocal worst
-        same = [h.ids for h in got] == [h.ids for h in expected]
-        apart = max((abs(a.score - b.score) for a, b in zip(got, expected, strict=False)), default=0.0)
-        finding = Finding("search", apart if same else float("inf"), where)
-        worst = max(worst, finding, key=lambda f: f.difference)
-
-    compare([best[0] for best in _search(subject, memory, 1)], together, "beam 1 against greedy")
-    wide = _search(subject, memory, 4)
+def finite_law(subject: Subject) -> Finding:
+    """Every logit is a number."""
+    batch, _, _ = prepared(subject)
+    worst = Worst("finite")
     for row in range(len(batch.rows)):
-        alone = select(memory, torch.tensor([row]))
-        one = Subject(subject.model, subject.examples[row : row + 1], subject.max_length)
-        compare(_search(one, alone, 4)[0], wide[row], f"row {row} alone against its batch, beam 4")
-    return worst
+        one = batch.source[row : row + 1], batch.source_is_real[row : row + 1], batch.target_in[row : row + 1]
+        worst.add(0.0 if largest(subject.model(*one)) < float("inf") else float("inf"), f"row {row}", row)
+    return worst.result()
 
 
-def exhaustive_law(subject: Subject) -> Finding:
-    """With a beam as wide as the number of sequences, all hypotheses and scores are those of brute force.
-
-    Only for tiny vocabularies: every sequence of at most `max_length` ids is scored from its own source.
-    """
-    vocab_size = subject.model(*_first_inputs(subject)).shape[-1]
-    batch, memory, _ = _prepared(subject)
-    words = [i for i in range(vocab_size) if i not in (*NEVER_GENERATED, EOS)]
-    sequences = [(*body, EOS) for n in range(subject.max_length) for body in product(words, repeat=n)] + list(
-        product(words, repeat=subject.max_length)
-    )
-    worst = Finding("exhaustive", 0.0, "")
-    for penalty in (NONE, AVERAGE):
-        limits = _limits(subject, len(batch.rows))
-        found = beam(
-            subject.model.decoder, memory, limits, beam_size=len(sequences), n_best=len(sequences),
-            penalty=penalty, rules=[forbid(NEVER_GENERATED)],
-        )  # fmt: skip
-        for row, hypotheses in enumerate(found):
-            one = torch.tensor([row])
-            source, is_real = batch.source[one], batch.source_is_real[one]
-            totals = _score_together(subject.model, source, is_real, sequences)
-            scored = [(penalty.score(total, len(ids)), ids) for total, ids in zip(totals, sequences, strict=True)]
-            expected = sorted(scored, reverse=True)
-            same = {h.ids for h in hypotheses} == set(sequences) and len(hypotheses) == len(sequences)
-            apart = max(abs(h.score - score) for h, (score, _) in zip(hypotheses, expected, strict=False))
-            finding = Finding("exhaustive", apart if same else float("inf"), f"row {row}, penalty {penalty}")
-            worst = max(worst, finding, key=lambda f: f.difference)
-    return worst
+def label_finite_law(subject: LabelSubject) -> Finding:
+    """Every logit is a number."""
+    worst = Worst("finite")
+    for row in range(len(subject.sources)):
+        logits = subject.model(*source_batch(subject.sources, [row]))
+        worst.add(0.0 if largest(logits) < float("inf") else float("inf"), f"row {row}", row)
+    return worst.result()
 
 
-LAWS: dict[str, Callable[[Subject], Finding]] = {
-    "split": split_law,
-    "select": select_law,
-    "row": row_law,
-    "pure": pure_law,
-    "rescore": rescore_law,
-    "search": search_law,
+def enumerated_law(subject: Subject) -> Finding:
+    """Run `exhaustive_law` in a vocabulary of any size: few rows, the most probable first words, short outputs."""
+    few = Subject(subject.model, subject.examples[:ENUMERATED_ROWS], ENUMERATED_LENGTH)
+    return exhaustive_law(few, likely_words(few, ENUMERATED_WORDS))
+
+
+_MODEL = ("finite", "fixed", "pure")
+_STEPS = (*_MODEL, "batch", "causal", "row", "split", "prompt", "select")
+_MIXED = "what is computed together changes the outputs"
+
+_FINITE = (
+    "every logit is a number",
+    "{text} gives logits that are no finite numbers: the weights have exploded, or a part divides by zero; train again with "
+    "a lower training.learning_rate",
+)
+_FIXED = (
+    "nothing is random: dropout is off",
+    "the model gives {text} other logits when it is called twice ({size}; {where}): dropout or another random part is still "
+    "on, so outputs change from call to call, and no other law can be checked",
+)
+_PURE = (
+    "a call changes nothing it was given, and gives the same bits again",
+    "{where} differs from what it was before ({size}): a call writes into what it was given or keeps something for the next "
+    "call, so an output depends on what was computed before it",
+)
+_ROW = (
+    "padding changes nothing: alone, in any batch, any padding",
+    "{text} gets other logits ({size}) when padding or a longer sentence stands beside it in the batch: the model reads "
+    f"padding, so {_MIXED}; until it is mended, compute one at a time (--batch 1, where a command takes it)",
+)
+_BATCH = (
+    "neighbours of the same length in a batch change nothing",
+    "{text} gets other logits ({size}) when others of the same length stand in its batch, without any padding: rows of a "
+    f"batch mix, so {_MIXED}; until it is mended, compute one at a time (--batch 1, where a command takes it)",
+)
+
+LAWS: dict[str, Law] = {
+    "finite": Law(finite_law, *_FINITE),
+    "fixed": Law(fixed_law, *_FIXED, ("finite",), 0.0),
+    "pure": Law(pure_law, *_PURE, ("finite", "fixed"), 0.0),
+    "batch": Law(batch_law, *_BATCH, _MODEL),
+    "causal": Law(
+        causal_law,
+        "a later token changes no logit before it",
+        "with {text}, later target tokens change the logits before them ({size}): the decoder looks ahead, so the losses of its "
+        "training say nothing and its own outputs are worse than they",
+        _MODEL,
+    ),
+    "row": Law(row_law, *_ROW, (*_MODEL, "batch", "causal")),
+    "split": Law(
+        split_law,
+        "step by step, or cut anywhere, is one call",
+        "with {text}, reading the target in pieces gives other logits than reading it in one call ({size}; {where}): what is "
+        "kept from step to step is wrong (a position, a mask, a value), so outputs are not those that it was trained for",
+        (*_MODEL, "batch", "causal"),
+    ),
+    "prompt": Law(
+        prompt_law,
+        "a prompt read in a padded batch is that prompt alone",
+        "{text} as a prompt in a padded batch leaves the model in another state than alone ({size}): padding enters the state, "
+        "so continuations of several prompts together are wrong",
+        (*_MODEL, "batch", "causal", "split"),
+    ),
+    "select": Law(
+        select_law,
+        "rows taken out of a batch go on as before",
+        "after its row is taken out of the batch, {text} goes on with other logits ({size}): a part of the state stays behind, "
+        "so a beam mixes up its hypotheses; until it is mended, search greedily (--beam 1) and one at a time (--batch 1)",
+        (*_MODEL, "batch"),
+    ),
+    "rescore": Law(
+        rescore_law,
+        "an output's score is what the model gives that output",
+        "an output for {text} has another log-probability in the search than the model gives it when read at once ({size}; "
+        "{where}): scores of outputs are wrong, and so is their order",
+        _STEPS,
+    ),
+    "greedy": Law(
+        greedy_law,
+        "a beam of 1 is greedy search",
+        "a beam of 1 and greedy search find different outputs for {text} ({size}): one of the two searches is wrong",
+        (*_STEPS, "rescore"),
+    ),
+    "search": Law(
+        search_law,
+        "what is found for a text does not depend on its batch",
+        "a search finds another output for {text} alone than in a batch ({size}; {where}): the search mixes sentences up; until "
+        "it is mended, compute one at a time (--batch 1, where a command takes it)",
+        (*_STEPS, "rescore"),
+    ),
+    "exhaustive": Law(
+        enumerated_law,
+        "a wide enough beam finds what trying everything finds",
+        "for {text}, a beam with room for every output of at most three of a few tokens does not find what trying them all finds "
+        "({size}; {where}): the search loses outputs that are better than those it returns",
+        (*_STEPS, "rescore"),
+    ),
+    "sample": Law(
+        sample_law,
+        "the same seed draws the same, in any batch",
+        "with the same seed, {text} is continued otherwise in another batch or with another probability than the model's ("
+        "{size}; {where}): drawn outputs cannot be repeated",
+        _STEPS,
+    ),
 }
+"""Laws of what writes: an encoder-decoder, or a language model beside `NoSource`."""
 
-
-def score_ids(model: EncoderDecoder, source: Tensor, is_real: Tensor, ids: Sequence[int]) -> float:
-    """Return log p(ids | source) by teacher forcing, the full softmax at every step; source [1 S]."""
-    target = torch.tensor([ids], device=source.device)
-    target_in = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1)
-    return float(model(source, is_real, target_in).log_softmax(-1).gather(2, target[..., None]).sum())
-
-
-def _score_together(
-    model: EncoderDecoder, source: Tensor, is_real: Tensor, sequences: Sequence[tuple[int, ...]]
-) -> list[float]:
-    """Return `score_ids` of many sequences of one source, those of one length in one call."""
-    totals: dict[tuple[int, ...], float] = {}
-    for length in {len(ids) for ids in sequences}:
-        same = [ids for ids in sequences if len(ids) == length]
-        target = torch.tensor(same)
-        target_in = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1)
-        logits = model(source.expand(len(same), -1), is_real.expand(len(same), -1), target_in)
-        of_ids = logits.log_softmax(-1).gather(2, target[..., None]).sum((1, 2))
-        totals |= dict(zip(same, of_ids.tolist(), strict=True))
-    return [totals[ids] for ids in sequences]
-
-
-def _prepared(subject: Subject) -> tuple[Any, Any, Any]:
-    batch = collate(subject.examples, list(range(len(subject.examples))))
-    decoder = subject.model.decoder
-    memory = decoder.prepare(subject.model.encoder(batch.source, batch.source_is_real))
-    return batch, memory, decoder.initial_state(memory, len(batch.rows))
-
-
-def _first_inputs(subject: Subject) -> tuple[Tensor, Tensor, Tensor]:
-    batch = collate(subject.examples, [0])
-    return batch.source, batch.source_is_real, batch.target_in
-
-
-def _limits(subject: Subject, rows: int) -> Tensor:
-    return torch.full((rows,), subject.max_length)
-
-
-def _search(subject: Subject, memory: Any, beam_size: int, n_best: int = 1) -> list[list[Hypothesis]]:
-    limits = _limits(subject, len(subject.examples))
-    return beam(
-        subject.model.decoder, memory, limits, beam_size=beam_size, n_best=n_best, rules=[forbid(NEVER_GENERATED)]
-    )
-
-
-def _largest(difference: Tensor) -> float:
-    largest = float(difference.abs().max()) if difference.numel() else 0.0
-    return largest if math.isfinite(largest) else math.inf  # max() would pass over a NaN
-
-
-def _tree_differences(a: Any, b: Any) -> list[float]:
-    found: list[float] = [0.0]
-
-    def compare(x: Tensor, y: Tensor) -> Tensor:
-        found.append(_largest(x.double() - y.double()))
-        return x
-
-    map_tensors(compare, a, b)
-    return found
+LABEL_LAWS: dict[str, Law] = {
+    "finite": Law(label_finite_law, *_FINITE),
+    "fixed": Law(label_fixed_law, *_FIXED, ("finite",), 0.0),
+    "pure": Law(label_pure_law, *_PURE, ("finite", "fixed"), 0.0),
+    "batch": Law(label_batch_law, *_BATCH, _MODEL),
+    "row": Law(label_row_law, *_ROW, (*_MODEL, "batch")),
+}
+"""Laws of taggers and classifiers."""
