@@ -76,9 +76,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def random_weights(module: Module) -> Module:
+def random_weights(module: Module, seed: int = 1) -> Module:
     """Return the module in float64 and eval mode, every parameter from N(0, 0.3^2): no bias hides by being zero."""
-    generator = torch.Generator().manual_seed(1)
+    generator = torch.Generator().manual_seed(seed)
     module.double().eval()
     with torch.no_grad():
         for parameter in module.parameters():

@@ -11,6 +11,7 @@ import torch
 from seqline.config import DataConfig
 from seqline.data.plain import NEWLINE, stream_lines
 from seqline.data.tokenizer import BOS, EOS, PAD, UNK, train_tokenizer
+from seqline.decoding import Sampling
 from seqline.errors import UserError
 from seqline.generator import Generator
 from seqline.models.language_model import LanguageModel
@@ -45,13 +46,13 @@ every_unit = pytest.mark.parametrize("unit", ["stream", "lines"])
 @every_unit
 def test_a_sample_is_a_function_of_seed_and_number(kind: str, unit: str) -> None:
     generator = make(kind, unit)
-    three = generator.generate("the ", max_tokens=12, num_samples=3, seed=4)
-    assert generator.generate("the ", max_tokens=12, num_samples=3, seed=4) == three
-    alone = generator.generate("the ", max_tokens=12, seed=4)[0]
+    three = generator.generate("the ", max_tokens=12, num_samples=3, sampling=Sampling(seed=4))
+    assert generator.generate("the ", max_tokens=12, num_samples=3, sampling=Sampling(seed=4)) == three
+    alone = generator.generate("the ", max_tokens=12, sampling=Sampling(seed=4))[0]
     assert (alone.text, alone.num_tokens) == (three[0].text, three[0].num_tokens)
     assert alone.log_probability == pytest.approx(three[0].log_probability, abs=1e-10)
     assert len({sample.text for sample in three}) == 3
-    assert generator.generate("the ", max_tokens=12, seed=5)[0].text != alone.text
+    assert generator.generate("the ", max_tokens=12, sampling=Sampling(seed=5))[0].text != alone.text
 
 
 @every_kind
@@ -78,7 +79,7 @@ def test_special_pieces_are_never_drawn_in_a_stream(kind: str) -> None:
         generator.model.head.bias[never] = 50.0
     drawn: list[int] = []
     decode, generator.decode = generator.decode, lambda ids, prompt="": drawn.extend(ids) or decode(ids, prompt)
-    sample = generator.generate(max_tokens=30, seed=1)[0]
+    sample = generator.generate(max_tokens=30, sampling=Sampling(seed=1))[0]
     assert len(drawn) == 30
     assert not set(drawn) & set(never)
     assert sample.log_probability < -30 * 40  # it is the model's own, before what is forbidden is left out
@@ -92,7 +93,7 @@ def test_lines_end_by_themselves(kind: str) -> None:
     samples = generator.generate(max_tokens=200, num_samples=8)
     assert all(sample.is_finished for sample in samples)
     assert all("\n" not in sample.text and "</s>" not in sample.text for sample in samples)
-    cut = generator.generate(max_tokens=1, num_samples=8, temperature=0)
+    cut = generator.generate(max_tokens=1, num_samples=8, sampling=Sampling(temperature=0))
     assert {(sample.num_tokens, sample.is_finished) for sample in cut} <= {(1, False), (1, True)}
 
 
@@ -151,7 +152,7 @@ def test_greedy_is_the_most_probable_piece_each_time() -> None:
             ids.append(int(logits[0, -1].argmax()))
     ways: list[dict[str, Any]] = [{"temperature": 0.0}, {"top_k": 1}, {"top_p": 1e-9}]
     for how in ways:
-        sample = generator.generate("the ", max_tokens=6, **how)[0]
+        sample = generator.generate("the ", max_tokens=6, sampling=Sampling(**how))[0]
         assert sample.text == generator.decode(ids[4:])
 
 
@@ -160,7 +161,7 @@ def test_greedy_is_the_most_probable_piece_each_time() -> None:
 )
 def test_what_cannot_be_drawn_from_is_refused(how: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        make("char", "stream").generate("the", **how)
+        make("char", "stream").generate("the", sampling=Sampling(**how))
 
 
 def test_a_run_generates_and_other_runs_do_not(tmp_path: Path) -> None:

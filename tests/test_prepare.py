@@ -124,7 +124,7 @@ def test_ids_end_the_source_and_leave_the_target_bare() -> None:
     pairs = pair_set(("a b", "b a"), ("a", "b zzz"))
     tokenizers = train_tokenizers(pair_set(("a b", "b a")), tokenizer_config(kind="word"))
     tally = Tally(2)
-    kept, examples = encode_pairs(pairs, tokenizers, 2, tally)
+    kept, examples = encode_pairs(pairs, tokenizers, DataConfig(max_tokens=2), tally)
     a, b = tokenizers.source.encode("a b")
     assert examples == [Example([a, b, EOS], [b, a]), Example([a, EOS], [b, 1])]
     assert kept == pairs
@@ -136,7 +136,7 @@ def test_long_sides_are_left_out_whole_and_counted_by_line() -> None:
     pairs = pair_set(("a", "a"), ("a a a", "a"), ("a", "a a a a"), ("a a a", "a a a"), ("a a", "a a"))
     tokenizers = train_tokenizers(pairs, tokenizer_config(kind="word"))
     tally = Tally(5)
-    kept, examples = encode_pairs(pairs, tokenizers, 2, tally)
+    kept, examples = encode_pairs(pairs, tokenizers, DataConfig(max_tokens=2), tally)
     assert [pair.line for pair in kept.pairs] == [1, 5]
     assert len(examples) == 2
     assert str(tally) == "kept 2 of 5: 2 source over 2 tokens (line 2, 4), 1 target over 2 tokens (line 3)"
@@ -148,4 +148,4 @@ def test_nothing_left_is_refused_with_the_reasons() -> None:
     with pytest.raises(
         UserError, match=r"pairs: no usable pairs: kept 0 of 1: 1 source over 1 tokens \(line 1\); .*max_to"
     ):
-        encode_pairs(pairs, tokenizers, 1, Tally(1))
+        encode_pairs(pairs, tokenizers, DataConfig(max_tokens=1), Tally(1))

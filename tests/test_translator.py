@@ -11,8 +11,10 @@ import torch
 from seqline.config import Config
 from seqline.data.batch import source_batch
 from seqline.data.tokenizer import BOS, EOS, PAD
-from seqline.decoding import beam, greedy, parse_penalty
+from seqline.decoding import Beam, Hypothesis, beam, greedy, parse_penalty
 from seqline.errors import UserError
+from seqline.translating.requests import Request
+from seqline.translating.source_side import Source
 from seqline.translator import Translator
 
 from .small_run import ReversingRun
@@ -24,6 +26,11 @@ def translator(reversing_run: ReversingRun) -> Translator:
     loaded = Translator.load(reversing_run.folder)
     loaded.model.double()
     return loaded
+
+
+def search(translator: Translator, texts: list[str], beam_size: int) -> list[list[Hypothesis]]:
+    members = translator.members
+    return members.search([members.read(text) for text in texts], [Request(text) for text in texts], beam_size, 1)
 
 
 def with_decoding(translator: Translator, **changes: object) -> Translator:
@@ -51,7 +58,7 @@ def test_batches_and_order_change_nothing(translator: Translator, beam_size: int
         "a a a",
         *(" ".join("abcdefgh"[(i * n) % 8] for i in range(n)) for n in (2, 7, 20)),
     ]
-    alone = [translator.search([translator.encode(source)], beam_size)[0][0] for source in sources]
+    alone = [search(translator, [source], beam_size)[0][0] for source in sources]
     order = list(range(len(sources)))
     for shuffled in (order, order[::-1], random.Random(1).sample(order, len(order))):
         outputs = translator.translate([sources[i] for i in shuffled], beam_size=beam_size, batch_rows=batch_rows)
@@ -74,12 +81,13 @@ def test_in_single_precision_the_texts_are_the_same_too(reversing_run: Reversing
 
 
 def test_a_beam_of_one_is_greedy(translator: Translator) -> None:
-    sources = [translator.encode(source) for source in ("a b c", "d", "h g f e d c b a")]
-    model, rules = translator.model, translator._rules
+    texts = ["a b c", "d", "h g f e d c b a"]
+    sources = [translator.encode(text) for text in texts]
+    model, rules = translator.model, translator.members.target.rules
     memory = model.decoder.prepare(model.encoder(*source_batch(sources, range(3))))
     limits = torch.tensor([translator.max_length(len(source)) for source in sources])
-    searched = beam(model.decoder, memory, limits, beam_size=1, rules=rules)
-    assert translator.search(sources, beam_size=1) == searched
+    searched = beam(model.decoder, memory, limits, Beam(1), rules=rules)
+    assert search(translator, texts, beam_size=1) == searched
     assert greedy(model.decoder, memory, limits, rules=rules) == [found for [found] in searched]
 
 
@@ -126,7 +134,7 @@ def test_blank_texts_are_not_searched(translator: Translator, monkeypatch: pytes
     assert [t.source for t in whole] == ["", "a b", " \t", "\u3000", "c"]
     assert whole[0].outputs[0].is_finished
     assert whole[1].text == translator.translate(["a b"])[0].text != ""
-    monkeypatch.setattr(translator, "search", None)
+    monkeypatch.setattr(translator.members, "search", None)
     assert translator.translate([]) == []
     assert [t.text for t in translator.translate(["", " "], n_best=3, beam_size=3)] == ["", ""]
 
@@ -142,13 +150,13 @@ def test_every_text_is_counted_as_done_once(translator: Translator) -> None:
 def test_the_token_budget_of_a_search_counts_its_beams(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     small = with_decoding(translator, batch_tokens=24)
     sizes: list[tuple[int, int]] = []
-    search = small.search
+    search_them = small.members.search
 
-    def spy(sources: list[list[int]], beam_size: int, n_best: int = 1):
-        sizes.append((len(sources), max(map(len, sources))))
-        return search(sources, beam_size, n_best)
+    def spy(sources: list[tuple[Source, ...]], requests: list[Request], beam_size: int, n_best: int):
+        sizes.append((len(sources), max(len(source[0].ids) for source in sources)))
+        return search_them(sources, requests, beam_size, n_best)
 
-    monkeypatch.setattr(small, "search", spy)
+    monkeypatch.setattr(small.members, "search", spy)
     texts = ["a b c"] * 7 + ["a b c d e f g h a b c d e"]
     small.translate(texts, beam_size=2)
     assert sizes == [(1, 14), (3, 4), (3, 4), (1, 4)]  # 12 tokens a batch; a longer sentence goes alone
@@ -195,7 +203,7 @@ def test_pads_and_begin_marks_are_never_written(translator: Translator) -> None:
         bias = dict(translator.model.named_parameters())["decoder.head.bias"]
         bias[[PAD, BOS]] += 100.0
     for beam_size in (1, 3):
-        for [found, *_] in translator.search([translator.encode("a b")], beam_size):
+        for [found, *_] in search(translator, ["a b"], beam_size):
             assert not {PAD, BOS} & set(found.ids)
             assert math.isfinite(found.log_probability)
 

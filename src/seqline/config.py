@@ -60,6 +60,8 @@ def _full_name(value: Any) -> Any:
 class DataConfig(Section):
     """What is to be learned, where the text is and how it is read. `max_tokens` counts pieces a side, the end token not counted.
 
+    `target_order` right-to-left: the model writes targets from their end, to rerank what another run finds.
+
     Language models only: `unit` is stream (one long text, a newline is a symbol) or lines (each line is a text of its own);
     a stream is cut into windows of `context` pieces, and `carry_state` lets each begin in the state the one before it ended in.
     A run records the SHA-256 of its training and validation data as `fingerprint`, and not their path.
@@ -74,6 +76,7 @@ class DataConfig(Section):
     )
     normalize_whitespace: bool = False
     max_tokens: Annotated[int, Field(ge=1, le=65_536)] = 256
+    target_order: Literal["left-to-right", "right-to-left"] = "left-to-right"
     unit: Literal["stream", "lines"] | None = None
     context: Annotated[int, Field(ge=1, le=1_048_576)] | None = None
     carry_state: bool | None = None
@@ -87,6 +90,8 @@ class DataConfig(Section):
             for key in ("context", "carry_state"):
                 if getattr(self, key) is not None:
                     raise KeyFault(key, "is for the task language_model with data.unit stream")
+        if self.task != "translation" and self.target_order != "left-to-right":
+            raise KeyFault("target_order", f"is for the task translation, and this is {self.task}")
         if self.task == "language_model":
             for key in ("keys", "normalize_whitespace"):
                 if getattr(self, key) != DataConfig.model_fields[key].default:
@@ -204,16 +209,26 @@ class TrainingConfig(Section):
 
 
 class DecodingConfig(Section):
-    """How outputs are searched. An output has at most `max_length_factor` * source length + `max_length_extra` pieces.
+    """How outputs are searched; lengths are counted in pieces.
 
-    `length_penalty` is none, average, power:NUMBER or gnmt:NUMBER.
+    An output has at most `max_length_factor` * source length + `max_length_extra` pieces, its end mark included, and at most
+    `max_length` where that is set; at least `min_length`, its end mark not counted. `length_penalty` is none, average,
+    power:NUMBER or gnmt:NUMBER. `coverage_penalty` is the strength of the coverage term that ranks what a beam found (models
+    with attention). `num_groups` and `diversity`: a beam in groups that avoid what the groups before them chose.
+    `no_repeat_ngram` N: no N pieces in a row occur twice; `max_repeats` N: nothing stands more than N times in a row.
     """
 
     beam_size: Annotated[int, Field(ge=1, le=1024)] = 5
     length_penalty: Annotated[str, AfterValidator(_check_penalty)] = "average"
+    coverage_penalty: Annotated[float, Field(ge=0, le=10)] = 0.0
     max_length_factor: Annotated[float, Field(ge=0, le=100)] = 2.0
     max_length_extra: Annotated[int, Field(ge=0, le=65_536)] = 50
+    max_length: Annotated[int, Field(ge=1, le=65_536)] | None = None
     min_length: Annotated[int, Field(ge=0, le=65_536)] = 1
+    num_groups: Annotated[int, Field(ge=1, le=1024)] = 1
+    diversity: Annotated[float, Field(ge=0, le=1000)] = 0.0
+    no_repeat_ngram: Annotated[int, Field(ge=1, le=65_536)] | None = None
+    max_repeats: Annotated[int, Field(ge=1, le=65_536)] | None = None
     batch_tokens: Annotated[int, Field(ge=1, le=10**8)] = 4096
 
     @model_validator(mode="after")
@@ -223,6 +238,16 @@ class DecodingConfig(Section):
                 f"decoding.max_length_extra ({self.max_length_extra}) leaves no room for decoding.min_length "
                 f"({self.min_length}) while decoding.max_length_factor is 0"
             )
+        if self.max_length is not None and self.max_length <= self.min_length:
+            raise KeyFault("max_length", f"leaves no room for decoding.min_length {self.min_length} and the end mark")
+        return self
+
+    @model_validator(mode="after")
+    def _check_groups(self) -> DecodingConfig:
+        if self.beam_size % self.num_groups:
+            raise KeyFault("num_groups", f"{self.num_groups} groups do not share {self.beam_size} places evenly")
+        if self.diversity and self.num_groups == 1:
+            raise KeyFault("diversity", "acts between groups of a beam: set decoding.num_groups to 2 or more")
         return self
 
 

@@ -156,32 +156,21 @@ class Generator:
         return record_continuation(subject, prompt, ids, max_tokens, sampling, Force(force or {}), options)
 
     def generate(
-        self,
-        prompt: str = "",
-        *,
-        max_tokens: int = 200,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float = 1.0,
-        seed: int = 0,
-        num_samples: int = 1,
+        self, prompt: str = "", *, max_tokens: int = 200, sampling: Sampling | None = None, num_samples: int = 1
     ) -> list[Generated]:
         """Go on from a prompt.
 
         Args:
             prompt: text before it; empty: a new line.
             max_tokens: the most pieces; a model of lines may end earlier.
-            temperature: below 1 safer, above 1 bolder; 0 = greedy.
-            top_k: draw from the k most probable pieces only.
-            top_p: draw from the smallest set of the most probable pieces that holds this share.
-            seed: with the number of a sample it decides every draw.
+            sampling: how to draw; with its seed the number of a sample decides every draw. None: from the whole distribution.
             num_samples: how many.
 
         Returns:
             One continuation a sample; sample i is the same whatever `num_samples` is.
 
         Raises:
-            UserError: a temperature, top_k or top_p out of range; a prompt of several lines for a model of single ones.
+            UserError: a prompt of several lines for a model of single ones.
         """
         device = next(self.model.parameters()).device
         found = sample(
@@ -189,7 +178,7 @@ class Generator:
             None,
             [self.encode(prompt)] * num_samples,
             torch.full((num_samples,), max_tokens, device=device),
-            sampling=Sampling(temperature, top_k, top_p, seed),
+            sampling=sampling or Sampling(),
             eos_id=None if self.is_stream else EOS,
             rules=self._rules,
         )

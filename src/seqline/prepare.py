@@ -94,15 +94,16 @@ def _train_side(lines: Sequence[str], config: TokenizerConfig, side: SideConfig)
 
 
 def encode_pairs(
-    pairs: PairSet, tokenizers: Tokenizers, max_tokens: int, tally: Tally
+    pairs: PairSet, tokenizers: Tokenizers, data: DataConfig, tally: Tally
 ) -> tuple[PairSet, list[Example]]:
-    """Turn pairs into ids; leave out, and count, those with a side of more than `max_tokens` pieces.
+    """Turn pairs into ids; leave out, and count, those with a side of more than `data.max_tokens` pieces.
 
     Raises:
         UserError: none is left.
     """
     sources = tokenizers.source.encode_batch([p.source for p in pairs.pairs])
     targets = tokenizers.target.encode_batch([p.target for p in pairs.pairs])
+    max_tokens, step = data.max_tokens, -1 if data.target_order == "right-to-left" else 1
     kept, examples = [], []
     for pair, source, target in zip(pairs.pairs, sources, targets, strict=True):
         too_long = "source" if len(source) > max_tokens else "target" if len(target) > max_tokens else ""
@@ -110,7 +111,7 @@ def encode_pairs(
             tally.add(f"{too_long} over {max_tokens} tokens", pair.line)
         else:
             kept.append(pair)
-            examples.append(Example([*source, EOS], target))
+            examples.append(Example([*source, EOS], target[::step]))
     if not kept:
         raise UserError(f"no usable pairs: {tally}", where=pairs.name, fix="raise data.max_tokens")
     return PairSet(pairs.name, kept), examples

@@ -9,7 +9,7 @@ import torch
 from torch.nn import Module
 
 from seqline import corpus
-from seqline.config import Config
+from seqline.config import Config, DataConfig
 from seqline.data.batch import Batch, collate
 from seqline.data.loader import longest_row, plan_epoch, plan_in_order, too_long
 from seqline.data.text import PairSet, Tally
@@ -38,18 +38,18 @@ class TranslationCorpus(corpus.Corpus):
 
     def prepare(self, tokenizers: Tokenizers, config: Config) -> PreparedPairs:
         """Encode the pairs; what is too long is counted."""
-        return PreparedPairs(self.pairs, tokenizers, config.data.max_tokens)
+        return PreparedPairs(self.pairs, tokenizers, config.data)
 
 
 class PreparedPairs(corpus.Prepared):
     """The training pairs as ids, with what was left out."""
 
-    def __init__(self, pairs: Pairs, tokenizers: Tokenizers, max_tokens: int) -> None:
+    def __init__(self, pairs: Pairs, tokenizers: Tokenizers, data: DataConfig) -> None:
         self.valid, self.tokenizers = pairs.valid, tokenizers
         self.left_out = copy.deepcopy(pairs.tally)
-        self.pairs, self.examples = encode_pairs(pairs.train, tokenizers, max_tokens, self.left_out)
+        self.pairs, self.examples = encode_pairs(pairs.train, tokenizers, data, self.left_out)
         unused = Tally(len(pairs.valid.pairs))
-        encode_pairs(pairs.valid, tokenizers, max_tokens, unused)  # refuse before a run is made
+        encode_pairs(pairs.valid, tokenizers, data, unused)  # refuse before a run is made
         self.notes = (f"validation: {unused}",) if unused.reasons else ()
         self.lengths = lengths_of(self.examples)
         widest = [max(both) for both in zip(*self.lengths, strict=True)]
@@ -104,10 +104,17 @@ def _validator(
 ) -> Callable[[Module], Validation]:
     """Return what scores a model: teacher-forced loss, and greedy BLEU and chrF2, on the first validation sentences."""
     some = PairSet(valid.name, valid.pairs[: config.training.validate_sentences])
-    some, examples = encode_pairs(some, tokenizers, config.data.max_tokens, Tally(len(some.pairs)))
+    some, examples = encode_pairs(some, tokenizers, config.data, Tally(len(some.pairs)))
     device = torch.device(config.training.device)
     longest = max(len(example.target) for example in examples) + 1 + VALIDATION_LENGTH_EXTRA
-    decoding = config.decoding.model_copy(update={"max_length_factor": 0.0, "max_length_extra": longest})
+    plain = {
+        "num_groups": 1,
+        "diversity": 0.0,
+        "coverage_penalty": 0.0,
+        "max_length_factor": 0.0,
+        "max_length_extra": longest,
+    }
+    decoding = config.decoding.model_copy(update=plain)
     plans = plan_in_order([max(lengths) for lengths in zip(*lengths_of(examples), strict=True)], 4096)
     sources, references = [p.source for p in some.pairs], [p.target for p in some.pairs]
 

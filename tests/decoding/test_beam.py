@@ -15,8 +15,11 @@ from torch import Tensor
 from seqline.decoding import (
     AVERAGE,
     NONE,
+    Beam,
     Hypothesis,
+    Marks,
     Penalty,
+    Rule,
     beam,
     forbid,
     gnmt,
@@ -46,16 +49,29 @@ SOURCES = [[1], [2, 3], [4, 5, 6, 1, 9], [7, 8, 9], [3, 3, 3, 2, 1, 4, 5]]
 LIMITS = [7, 1, 9, 4, 12]
 
 
-def search_table(table: dict[str, dict[str, float]], limit: int = 6, **options: Any) -> list[Hypothesis]:
-    return beam(TableDecoder(table), None, torch.tensor([limit]), **options)[0]
+def search_table(
+    table: dict[str, dict[str, float]], limit: int = 6, *, rules: Sequence[Rule] = (), **how: Any
+) -> list[Hypothesis]:
+    return beam(TableDecoder(table), None, torch.tensor([limit]), Beam(**how), rules=rules)[0]
+
+
+def marks_of(decoder: RandomDecoder) -> Marks:
+    """Return the marks: the last output id is eos."""
+    return Marks(decoder.bos_id, decoder.bos_id - 1)
 
 
 def search(
-    decoder: RandomDecoder, sources: Sequence[Sequence[int]], limits: Sequence[int], *, pads: int = 0, **options: Any
+    decoder: RandomDecoder,
+    sources: Sequence[Sequence[int]],
+    limits: Sequence[int],
+    *,
+    pads: int = 0,
+    rules: Sequence[Rule] = (),
+    **how: Any,
 ) -> list[list[Hypothesis]]:
     """Search with the last id of the vocabulary as eos."""
     memory = decoder.encode(sources, pads)
-    return beam(decoder, memory, torch.tensor(limits), bos_id=decoder.bos_id, eos_id=decoder.bos_id - 1, **options)
+    return beam(decoder, memory, torch.tensor(limits), Beam(**how), rules=rules, marks=marks_of(decoder))
 
 
 def slow_beam(
@@ -94,17 +110,17 @@ def test_it_does_not_stop_too_early(beam_size: int) -> None:
         (T2, NONE, "a", -0.6733),
         (T2, AVERAGE, "b c", -0.3121),
     ]:
-        (found,) = search_table(table, beam_size=beam_size, penalty=penalty)
+        (found,) = search_table(table, size=beam_size, penalty=penalty)
         assert words(found) == output
         assert found.score == pytest.approx(score, abs=5e-5)
 
 
 @pytest.mark.parametrize("beam_size", [1, 2, 5, 50])
 def test_empty_output_needs_a_minimum_length_of_zero(beam_size: int) -> None:
-    (found,) = search_table(EMPTY_WINS, beam_size=beam_size, penalty=NONE, rules=[min_length(1, EOS)])
+    (found,) = search_table(EMPTY_WINS, size=beam_size, penalty=NONE, rules=[min_length(1, EOS)])
     assert words(found) == "a"
     assert found.score == pytest.approx(-1.6094, abs=5e-5)
-    (found,) = search_table(EMPTY_WINS, beam_size=beam_size, penalty=NONE)
+    (found,) = search_table(EMPTY_WINS, size=beam_size, penalty=NONE)
     assert words(found) == ("a" if beam_size == 1 else "")
     assert found.score == pytest.approx(-1.6094 if beam_size == 1 else -1.2040, abs=5e-5)
 
@@ -112,13 +128,13 @@ def test_empty_output_needs_a_minimum_length_of_zero(beam_size: int) -> None:
 @pytest.mark.parametrize("n_best", [1, 2, 3, 4, 5])
 def test_more_hypotheses_do_not_change_the_best(n_best: int) -> None:
     right = [("b c", -0.3121), ("a", -0.3367), ("a b c", -0.8817), ("a c", -1.1722), ("a a", -1.2230)]
-    found = search_table(T2, beam_size=5, n_best=n_best, penalty=AVERAGE)
+    found = search_table(T2, size=5, n_best=n_best, penalty=AVERAGE)
     assert [words(h) for h in found] == [output for output, _ in right[:n_best]]
     assert [h.score for h in found] == pytest.approx([score for _, score in right[:n_best]], abs=5e-5)
 
 
 def test_a_live_hypothesis_is_cut_at_the_limit() -> None:
-    found = search_table(LOOP, 50, beam_size=3, n_best=3, penalty=NONE)
+    found = search_table(LOOP, 50, size=3, n_best=3, penalty=NONE)
     assert [(h.ids, h.is_finished) for h in found] == [
         ((4,) * 50, False),
         ((4, EOS), True),
@@ -128,19 +144,19 @@ def test_a_live_hypothesis_is_cut_at_the_limit() -> None:
 
 
 def test_impossible_continuations_are_no_hypotheses() -> None:
-    found = search_table(LOOP, 2, beam_size=50, n_best=50)
+    found = search_table(LOOP, 2, size=50, n_best=50)
     assert [h.ids for h in found] == [(4, 4), (4, EOS)]
 
 
 def test_ties_go_to_the_better_parent_and_the_lower_id() -> None:
     even = {"S": {"c": 0.25, "b": 0.25, "a": 0.25, "E": 0.25}}
     even |= {name: {"c": 0.25, "b": 0.25, "a": 0.25, "E": 0.25} for name in "abc"}
-    found = search_table(even, 2, beam_size=4, n_best=4, penalty=NONE)
+    found = search_table(even, 2, size=4, n_best=4, penalty=NONE)
     assert [h.ids for h in found] == [(EOS,), (4, EOS), (4, 4), (4, 5)]
 
 
 def test_max_lengths_are_those_of_the_sentence() -> None:
-    found = beam(TableDecoder(LOOP), None, torch.tensor([5, 1, 9]), beam_size=1)
+    found = beam(TableDecoder(LOOP), None, torch.tensor([5, 1, 9]), Beam(1))
     assert [len(hypotheses[0].ids) for hypotheses in found] == [5, 1, 9]
 
 
@@ -150,7 +166,7 @@ def test_max_lengths_are_those_of_the_sentence() -> None:
 def test_a_full_beam_finds_every_hypothesis_of_every_source() -> None:
     decoder = RandomDecoder(5, seed=1)
     sources = [[1], [2, 3], [4, 5, 6, 7]]
-    found = search(decoder, sources, [3] * 3, beam_size=125, n_best=125, penalty=AVERAGE)
+    found = search(decoder, sources, [3] * 3, size=125, n_best=125, penalty=AVERAGE)
     for source, hypotheses in zip(sources, found, strict=True):
         assert len({h.ids for h in hypotheses}) == len(hypotheses) == 85
         assert sum(h.is_finished for h in hypotheses) == 21
@@ -161,9 +177,9 @@ def test_a_full_beam_finds_every_hypothesis_of_every_source() -> None:
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda penalty: penalty.name)
 def test_exhaustive_search_equals_brute_force(penalty: Penalty) -> None:
     decoder = RandomDecoder(4, seed=2)
-    full = search(decoder, SOURCES, [4] * 5, beam_size=256, n_best=256, penalty=penalty)
-    few = search(decoder, SOURCES, [4] * 5, beam_size=256, n_best=3, penalty=penalty)
-    narrow = [search(decoder, SOURCES, [4] * 5, beam_size=k, penalty=penalty) for k in (1, 2, 3, 7, 20)]
+    full = search(decoder, SOURCES, [4] * 5, size=256, n_best=256, penalty=penalty)
+    few = search(decoder, SOURCES, [4] * 5, size=256, n_best=3, penalty=penalty)
+    narrow = [search(decoder, SOURCES, [4] * 5, size=k, penalty=penalty) for k in (1, 2, 3, 7, 20)]
     for i, source in enumerate(SOURCES):
         right = brute_force(decoder, source, 4, penalty)
         assert_same(full[i], right)
@@ -187,7 +203,7 @@ def test_the_stop_rule_gives_the_result_of_running_to_the_limit(
         slow_beam(decoder, source, limit, beam_size, penalty) for source, limit in zip(sources, limits, strict=True)
     ]
     for n_best in {1, (beam_size + 1) // 2, beam_size}:
-        found = search(decoder, sources, limits, beam_size=beam_size, n_best=n_best, penalty=penalty)
+        found = search(decoder, sources, limits, size=beam_size, n_best=n_best, penalty=penalty)
         for hypotheses, best in zip(found, right, strict=True):
             assert_same(hypotheses, best[:n_best])
 
@@ -201,11 +217,11 @@ def test_it_stops_as_soon_as_the_result_is_proved() -> None:
             return super().__call__(ids, state, memory, mask)
 
     sure = {"S": {"a": 0.99, "b": 0.01}, "a": {"E": 0.99, "a": 0.01}, "b": {"b": 1.0}}
-    (found,) = beam(Counting(sure), None, torch.tensor([100]), beam_size=2, penalty=AVERAGE)
+    (found,) = beam(Counting(sure), None, torch.tensor([100]), Beam(2))
     # after two steps b b is at log .01 = -4.61, at best -.0461 with 100 tokens; a E has -.01005
     assert (words(found[0]), steps) == ("a", [1, 2])
     steps.clear()
-    (found,) = beam(Counting(sure), None, torch.tensor([1000]), beam_size=2, penalty=AVERAGE)
+    (found,) = beam(Counting(sure), None, torch.tensor([1000]), Beam(2))
     assert (len(found[0].ids), len(steps)) == (1000, 1000)  # b b ... has -.0046
 
 
@@ -216,7 +232,7 @@ def test_it_stops_as_soon_as_the_result_is_proved() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_each_sentence_is_as_if_alone(seed: int, beam_size: int) -> None:
     decoder = RandomDecoder(6, seed)
-    options: dict[str, Any] = {"beam_size": beam_size, "n_best": beam_size}
+    options: dict[str, Any] = {"size": beam_size, "n_best": beam_size}
     alone = [search(decoder, [s], [limit], **options)[0] for s, limit in zip(SOURCES, LIMITS, strict=True)]
     for order, pads in [([0, 1, 2, 3, 4], 5), ([4, 3, 2, 1, 0], 0), ([2, 0, 2, 3], 1)]:
         found = search(decoder, [SOURCES[i] for i in order], [LIMITS[i] for i in order], pads=pads, **options)
@@ -229,8 +245,8 @@ def test_a_beam_of_one_is_greedy_search(seed: int) -> None:
     decoder = RandomDecoder(6, seed)
     memory, limits = decoder.encode(SOURCES), torch.tensor(LIMITS)
     for rules in [(), (forbid((1,)), min_length(2, 5))]:
-        options: dict[str, Any] = {"bos_id": 6, "eos_id": 5, "rules": rules}
-        assert beam(decoder, memory, limits, beam_size=1, **options) == [
+        options: dict[str, Any] = {"marks": marks_of(decoder), "rules": rules}
+        assert beam(decoder, memory, limits, Beam(1), **options) == [
             [h] for h in greedy(decoder, memory, limits, **options)
         ]
 
@@ -238,7 +254,7 @@ def test_a_beam_of_one_is_greedy_search(seed: int) -> None:
 def test_scores_are_those_of_teacher_forcing_without_rules() -> None:
     decoder = RandomDecoder(6, seed=5)
     rules = [forbid((0, 1)), min_length(2, 5)]
-    found = search(decoder, SOURCES, LIMITS[:1] * 5, beam_size=4, n_best=4, rules=rules)
+    found = search(decoder, SOURCES, LIMITS[:1] * 5, size=4, n_best=4, rules=rules)
     for source, hypotheses in zip(SOURCES, found, strict=True):
         for h in hypotheses:
             forced = teacher_forced(decoder, decoder.encode([source]), h.ids, decoder.bos_id)
@@ -251,16 +267,16 @@ def test_scores_are_those_of_teacher_forcing_without_rules() -> None:
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda penalty: penalty.name)
 def test_finished_hypotheses_stay_as_they_are(penalty: Penalty) -> None:
-    short, long = (search_table(T2, limit, beam_size=5, n_best=5, penalty=penalty) for limit in (6, 60))
+    short, long = (search_table(T2, limit, size=5, n_best=5, penalty=penalty) for limit in (6, 60))
     assert short == long  # no live one was left
     decoder = RandomDecoder(5, seed=7, sharpness=2.5)
     for source in SOURCES:  # one at a time: other batch mates would change the last bits of the decoder's own sums
-        (all_of_them,) = search(decoder, [source], [12], beam_size=5, n_best=5, penalty=penalty)
+        (all_of_them,) = search(decoder, [source], [12], size=5, n_best=5, penalty=penalty)
         assert any(h.is_finished for h in all_of_them)
         for n_best in range(1, 6):
-            (fewer,) = search(decoder, [source], [12], beam_size=5, n_best=n_best, penalty=penalty)
+            (fewer,) = search(decoder, [source], [12], size=5, n_best=n_best, penalty=penalty)
             assert fewer == all_of_them[:n_best]
-        (longer,) = search(decoder, [source], [14], beam_size=5, n_best=5, penalty=penalty)
+        (longer,) = search(decoder, [source], [14], size=5, n_best=5, penalty=penalty)
         assert {h for h in all_of_them if h.is_finished} <= set(longer)
 
 
@@ -278,9 +294,8 @@ def test_inputs_stay_as_they_are_and_a_second_run_is_equal() -> None:
 
     recording = Recording(6, seed=3)
     before = [memory.keys.clone(), memory.is_real.clone(), limits.clone()]
-    options: dict[str, Any] = {"beam_size": 4, "n_best": 4, "bos_id": 6, "eos_id": 5}
-    first = beam(recording, memory, limits, **options)
-    assert beam(decoder, memory, limits, **options) == first
+    first = beam(recording, memory, limits, Beam(4, 4), marks=marks_of(decoder))
+    assert beam(decoder, memory, limits, Beam(4, 4), marks=marks_of(decoder)) == first
     assert all(torch.equal(a, b) for a, b in zip(before, [*memory, limits], strict=True))
     assert all(torch.equal(a, b) for given_in, then in seen for a, b in zip(given_in, then, strict=True))
 
@@ -298,7 +313,7 @@ def test_memory_follows_its_sentence_and_ended_rows_leave() -> None:
 
     decoder = Checking(6, seed=3)
     whole = decoder.encode(SOURCES)
-    found = search(decoder, SOURCES, LIMITS, beam_size=3, n_best=3)
+    found = search(decoder, SOURCES, LIMITS, size=3, n_best=3)
     expected = [5] + [0] * 11
     for limit, hypotheses in zip(LIMITS, found, strict=True):
         for t in range(1, limit):
@@ -309,11 +324,11 @@ def test_memory_follows_its_sentence_and_ended_rows_leave() -> None:
 
 def test_float32_gives_the_same_ids() -> None:
     decoder = RandomDecoder(6, seed=3)
-    right = search(decoder, SOURCES, LIMITS, beam_size=4)
+    right = search(decoder, SOURCES, LIMITS, size=4)
     for name, value in vars(decoder).items():
         if isinstance(value, Tensor):
             setattr(decoder, name, value.float())
-    found = search(decoder, SOURCES, LIMITS, beam_size=4)
+    found = search(decoder, SOURCES, LIMITS, size=4)
     assert [h.ids for (h,) in found] == [h.ids for (h,) in right]
     assert [h.score for (h,) in found] == pytest.approx([h.score for (h,) in right], abs=1e-5)
 
@@ -321,17 +336,17 @@ def test_float32_gives_the_same_ids() -> None:
 def test_no_sentences_no_hypotheses() -> None:
     decoder = RandomDecoder(6)
     memory = select(decoder.encode([[1]]), torch.zeros(0, dtype=torch.long))
-    assert beam(decoder, memory, torch.zeros(0, dtype=torch.long), beam_size=3) == []
+    assert beam(decoder, memory, torch.zeros(0, dtype=torch.long), Beam(3)) == []
 
 
 def test_bad_numbers_and_dead_ends_are_refused() -> None:
-    for options in ({"beam_size": 0}, {"beam_size": 2, "n_best": 3}, {"beam_size": 2, "n_best": 0}):
-        with pytest.raises(ValueError, match="n_best <= beam_size"):
-            search_table(T1, **options)
+    for field, size, n_best in (("size", 0, 1), ("n_best", 2, 3), ("n_best", 2, 0)):
+        with pytest.raises(UserError, match=f"^{field}: must be "):
+            Beam(size, n_best)
     with pytest.raises(ValueError, match="at least 1, got 0"):
-        search_table(T1, 0, beam_size=2)
+        search_table(T1, 0, size=2)
     with pytest.raises(ValueError, match="no token to sentence 0"):
-        search_table(T1, beam_size=2, rules=[forbid(range(7))])
+        search_table(T1, size=2, rules=[forbid(range(7))])
 
 
 # --- penalties

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from seqline.decoding import AVERAGE, NONE, Hypothesis, forbid, gnmt, greedy, min_length
+from seqline.decoding import AVERAGE, NONE, Hypothesis, Marks, forbid, gnmt, greedy, min_length
 
 from .table_model import EMPTY_WINS, EOS, LOOP, T1, RandomDecoder, TableDecoder, teacher_forced, words
 
@@ -22,7 +22,7 @@ def run(
 ) -> list[Hypothesis]:
     decoder = RandomDecoder(VOCAB, seed)
     memory = decoder.encode(sources, pads)
-    return greedy(decoder, memory, torch.tensor(limits), bos_id=decoder.bos_id, eos_id=VOCAB - 1, **options)
+    return greedy(decoder, memory, torch.tensor(limits), marks=Marks(decoder.bos_id, VOCAB - 1), **options)
 
 
 def test_a_loop_is_cut_at_exactly_the_limit() -> None:
@@ -90,7 +90,7 @@ def test_finished_rows_leave_the_batch() -> None:
             return super().__call__(ids, state, memory, mask)
 
     decoder = Counting(VOCAB, 3)
-    found = greedy(decoder, decoder.encode(SOURCES), torch.tensor(LIMITS), bos_id=decoder.bos_id, eos_id=VOCAB - 1)
+    found = greedy(decoder, decoder.encode(SOURCES), torch.tensor(LIMITS), marks=Marks(decoder.bos_id, VOCAB - 1))
     assert sizes == [sum(len(h.ids) > t for h in found) for t in range(max(len(h.ids) for h in found))]
 
 
@@ -99,7 +99,7 @@ def test_inputs_stay_as_they_are_and_no_graph_is_built() -> None:
     decoder.output.requires_grad_()
     memory, limits = decoder.encode(SOURCES), torch.tensor(LIMITS)
     before = [memory.keys.clone(), memory.is_real.clone(), limits.clone()]
-    options: dict[str, Any] = {"bos_id": decoder.bos_id, "eos_id": VOCAB - 1}
+    options: dict[str, Any] = {"marks": Marks(decoder.bos_id, VOCAB - 1)}
     first = greedy(decoder, memory, limits, **options)
     assert all(torch.equal(a, b) for a, b in zip(before, [*memory, limits], strict=True))
     assert greedy(decoder, memory, limits, **options) == first

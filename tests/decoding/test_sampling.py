@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -19,6 +21,7 @@ from seqline.decoding import (
     AVERAGE,
     Drawn,
     Hypothesis,
+    Marks,
     Sampling,
     forbid,
     greedy,
@@ -122,7 +125,23 @@ def brute_weights(log_probs: Sequence[float], sampling: Sampling) -> list[float]
             break
         kept.append(i)
     total = math.fsum(weights[i] for i in kept)
-    return [weights[i] / total if i in kept else 0.0 for i in range(len(weights))]
+    return brute_typical([weights[i] / total if i in kept else 0.0 for i in range(len(weights))], sampling.typical_p)
+
+
+def brute_distances(q: Sequence[float]) -> dict[int, float]:
+    """Return |-log q - H| of each possible token."""
+    entropy = -math.fsum(p * math.log(p) for p in q if p)
+    return {i: abs(-math.log(p) - entropy) for i, p in enumerate(q) if p}
+
+
+def brute_typical(q: Sequence[float], share: float) -> list[float]:
+    """Return what is left of a distribution of all sets that reach the share: the smallest of the most typical tokens."""
+    distances = brute_distances(q)
+    order = sorted(distances, key=lambda i: (distances[i], i))
+    size = next((n for n in range(1, len(order)) if math.fsum(q[i] for i in order[:n]) >= share), len(order))
+    kept = set(order if share == 1 else order[:size])
+    total = math.fsum(q[i] for i in kept)
+    return [p / total if i in kept else 0.0 for i, p in enumerate(q)]
 
 
 SETTINGS = [
@@ -132,6 +151,8 @@ SETTINGS = [
     Sampling(top_k=3),
     Sampling(top_p=0.7),
     Sampling(temperature=1.5, top_k=4, top_p=0.8),
+    Sampling(typical_p=0.6),
+    Sampling(temperature=0.8, top_k=5, top_p=0.95, typical_p=0.9),
 ]
 
 
@@ -210,7 +231,7 @@ def test_the_greedy_limits_are_greedy(sampling: Sampling) -> None:
     rules = [forbid((1,)), min_length(2, EOS)]
     found = run([1, 4], sampling, rules=rules)
     limits = torch.tensor([LIMITS[1], LIMITS[4]])
-    expected = greedy(Recurrence(), None, limits, bos_id=5, eos_id=EOS, rules=rules)
+    expected = greedy(Recurrence(), None, limits, marks=Marks(5, EOS), rules=rules)
     assert [h.ids for h in found] == [h.ids for h in expected]
     assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-12)
     tied = torch.tensor([[0.0, 1.0, 1.0, 1.0]])
@@ -227,14 +248,20 @@ logit_rows = st.lists(values, min_size=2, max_size=8).filter(lambda row: max(row
     st.floats(0.05, 20),
     st.none() | st.integers(1, 9),
     st.floats(0.01, 0.999) | st.just(1.0),
+    st.floats(0.01, 0.999) | st.just(1.0),
     st.integers(-(2**70), 2**70),
 )
 def test_tokens_are_those_of_the_definition(
-    logits: list[float], temperature: float, top_k: int | None, top_p: float, seed: int
+    logits: list[float], temperature: float, top_k: int | None, top_p: float, typical_p: float, seed: int
 ) -> None:
-    sampling, count = Sampling(temperature, top_k, top_p, seed), 50
+    sampling, count = Sampling(temperature, top_k, top_p, seed, typical_p), 50
     row = torch.tensor([logits], dtype=torch.float64)
-    weights = brute_weights(row[0].log_softmax(-1).tolist(), sampling)
+    log_probs = row[0].log_softmax(-1).tolist()
+    # Two tokens on both sides of the entropy may be as typical but for the rounding; equal ones are equal here too.
+    before = brute_weights(log_probs, replace(sampling, typical_p=1.0))
+    near = sorted(brute_distances(before).items(), key=lambda item: item[1])
+    assume(all(b - a > 1e-9 or before[i] == before[j] for (i, a), (j, b) in pairwise(near)) or typical_p == 1)
+    weights = brute_weights(log_probs, sampling)
     bits = mix(seed, 0, 0x5A3, np.arange(count, dtype=np.int64))
     expected = []
     for uniform in (int(value) >> 11 for value in bits):
@@ -263,6 +290,22 @@ def test_top_k_keeps_the_lowest_of_equal_tokens_and_top_p_the_token_that_reaches
     # Of the two that top-k leaves, the first has two thirds.
     assert set(first_tokens(skewed, 300, Sampling(top_k=2, top_p=0.65))) == {1}
     assert set(first_tokens(skewed, 300, Sampling(top_k=2, top_p=0.7))) == {1, 2}
+
+
+def test_typical_keeps_what_is_as_informative_as_expected() -> None:
+    # H = 1.2275; -log q = 0.6931 (0.5344 away), 1.6094 (0.3819), 1.8971 (0.6696), 1.8971 (0.6696): the likeliest is not first.
+    q = torch.tensor([[0.5, 0.2, 0.15, 0.15]], dtype=torch.float64).log()
+    assert set(first_tokens(q, 300, Sampling(typical_p=0.1))) == {1}
+    assert set(first_tokens(q, 300, Sampling(typical_p=0.2))) == {1}
+    assert set(first_tokens(q, 300, Sampling(typical_p=0.21))) == {0, 1}
+    assert set(first_tokens(q, 300, Sampling(typical_p=0.71))) == {0, 1, 2}  # of equal ones the lower id
+    assert set(first_tokens(q, 300, Sampling(typical_p=0.86))) == {0, 1, 2, 3}
+    # Behind top-k 2, of 5/7 and 2/7: H = 0.5983; 0.2619 and 0.6545 away.
+    assert set(first_tokens(q, 300, Sampling(top_k=2, typical_p=0.3))) == {0}
+    even = torch.zeros(1, 4, dtype=torch.float64)
+    assert set(first_tokens(even, 300, Sampling(typical_p=0.5))) == {0, 1}
+    one = torch.tensor([[0.0, float("-inf"), float("-inf")]], dtype=torch.float64)
+    assert set(first_tokens(one, 20, Sampling(typical_p=0.5))) == {0}
 
 
 def test_log_probabilities_are_those_of_teacher_forcing() -> None:
@@ -411,6 +454,10 @@ def test_what_does_not_fit_is_refused() -> None:
         ({"temperature": 0.0, "top_k": 5}, "top_k: has no meaning at temperature 0"),
         ({"temperature": 0.0, "top_p": 0.9}, "top_p: has no meaning at temperature 0"),
         ({"top_p": float("nan")}, "top_p: must be above 0 and at most 1, got nan"),
+        ({"typical_p": 0.0}, "typical_p: must be above 0 and at most 1, got 0.0"),
+        ({"typical_p": 1.5}, "typical_p: must be above 0 and at most 1, got 1.5"),
+        ({"typical_p": float("nan")}, "typical_p: must be above 0 and at most 1, got nan"),
+        ({"temperature": 0.0, "typical_p": 0.9}, "typical_p: has no meaning at temperature 0"),
     ],
     ids=lambda value: str(value)[:30],
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from .mutation import LAW, Mutation
 
 BEAM, GREEDY, SAMPLING = "decoding/beam.py", "decoding/greedy.py", "decoding/sampling.py"
+CHOOSING, CONSTRAINTS, PHRASES = "decoding/choosing.py", "decoding/constraints.py", "decoding/phrases.py"
+OF_DIVERSE, OF_CONSTRAINTS = "tests/decoding/test_diverse.py::test_", "tests/decoding/test_constraints.py::test_"
 OF_BEAM, OF_SAMPLING = "tests/decoding/test_beam.py::test_", "tests/decoding/test_sampling.py::test_"
-_RANK = "grown.sentence.bincount(minlength=len(places))"
+_RANK = "grown.lane.bincount(minlength=len(places))"
 
 SEARCH = [
     Mutation(
@@ -23,11 +25,12 @@ SEARCH = [
         "38",
         "the end token accepted from the top 2K",
         BEAM,
-        "values, ids = _best_tokens(log_probs, beam_size)\n        grown, parent = _grow(live, values, ids, places)",
-        "values, ids = _best_tokens(log_probs, 2 * beam_size); grown, parent = _grow(live, values, ids, 2 * places); "
+        "choice = choose(live, log_probs, places.view(how.num_groups, -1), width, how.diversity, standing)\n"
+        "        grown, parent = choice.grown, choice.parent",
+        "choice = choose(live, log_probs, 2 * places.view(1, -1), 2 * width); grown, parent = choice.grown, choice.parent; "
         f"first = {_RANK}.cumsum(0) - {_RANK}; "
-        "rank = torch.arange(len(parent)) - first[grown.sentence]; "
-        "kept = ((rank < places[grown.sentence]) | (grown.tokens[:, -1] == eos_id)).nonzero().flatten(); "
+        "rank = torch.arange(len(parent)) - first[grown.lane]; "
+        "kept = ((rank < places[grown.lane]) | (grown.tokens[:, -1] == marks.eos)).nonzero().flatten(); "
         "grown, parent = select(grown, kept), parent[kept]",
         [f"{OF_BEAM}a_beam_of_one_is_greedy_search"],
         "BEAM1",
@@ -36,8 +39,8 @@ SEARCH = [
         "39",
         "the search stops at the first finished hypothesis",
         BEAM,
-        "return (highest / self.largest_divisor > self.to_beat)[live.sentence]",
-        "return (self.to_beat == _NEVER)[live.sentence]",
+        "can_improve = highest / self.largest_divisor > self.to_beat",
+        "can_improve = (self.to_beat == _NEVER).expand_as(highest)",
         [f"{OF_BEAM}the_stop_rule_gives_the_result_of_running_to_the_limit"],
         "EXHAUST FROZEN",
     ),
@@ -45,8 +48,8 @@ SEARCH = [
         "40a",
         "beam: the end token left out of the length in the penalty",
         BEAM,
-        "score = self.penalty.score(total, len(ids))",
-        "score = self.penalty.score(total, max(1, len(ids) - bool(is_finished[row])))",
+        "score = self.how.penalty.score(total, len(ids))",
+        "score = self.how.penalty.score(total, max(1, len(ids) - bool(is_finished[row])))",
         [f"{LAW}[rescore-transformer-]", f"{OF_BEAM}scores_are_those_of_teacher_forcing_without_rules"],
         "RESCORE",
     ),
@@ -54,8 +57,8 @@ SEARCH = [
         "40b",
         "greedy: the end token left out of the length in the penalty",
         GREEDY,
-        "penalty.score(total, length), ids[-1] == eos_id)",
-        "penalty.score(total, max(1, length - (ids[-1] == eos_id))), ids[-1] == eos_id)",
+        "penalty.score(total, length), ids[-1] == marks.eos)",
+        "penalty.score(total, max(1, length - (ids[-1] == marks.eos))), ids[-1] == marks.eos)",
         ["tests/decoding/test_greedy.py::test_the_end_token_counts_and_is_kept"],
         "RESCORE",
     ),
@@ -76,6 +79,70 @@ SEARCH = [
         "        state = select(state, parent.sort().values)",
         [f"{OF_BEAM}scores_are_those_of_teacher_forcing_without_rules"],
         "RESCORE",
+    ),
+    Mutation(
+        "diversity in the score",
+        "what diversity takes from the choice is taken from the log-probability",
+        CHOOSING,
+        "log_probability = part.log_probability[parent] + of_next[parent, token]",
+        "log_probability = part.log_probability[parent] + steered[parent, token]",
+        [f"{OF_DIVERSE}scores_are_the_models_own_and_results_differ"],
+        "RESCORE",
+    ),
+    Mutation(
+        "diversity of one step",
+        "a hypothesis forgets what diversity took in the steps before",
+        CHOOSING,
+        "lost = log_probability - totals",
+        "lost = torch.zeros_like(totals)",
+        [f"{OF_DIVERSE}what_diversity_took_stays_taken"],
+        "EXHAUST",
+    ),
+    Mutation(
+        "diversity and the stop rule",
+        "a group leaves though a later one looks at it",
+        BEAM,
+        "        if self.how.diversity:\n            can_improve",
+        "        if self.how.diversity < 0:\n            can_improve",
+        [f"{OF_DIVERSE}a_group_that_cannot_enter_goes_on_for_those_that_look_at_it"],
+        "EXHAUST FROZEN",
+    ),
+    Mutation(
+        "end before the phrases",
+        "eos is allowed while a phrase is missing",
+        CONSTRAINTS,
+        "if row.automaton.needed(row.automaton.step(row.state, eos))]",
+        "if row.automaton.num_tokens < 0]",
+        [f"{OF_CONSTRAINTS}a_full_beam_finds_all_sequences_with_the_phrases[none-any]"],
+        "EXHAUST",
+    ),
+    Mutation(
+        "limit and phrases",
+        "the room that the length limit leaves is counted one too long",
+        CONSTRAINTS,
+        "self.automaton.step(self.state, token)) < self.left",
+        "self.automaton.step(self.state, token)) <= self.left",
+        [f"{OF_CONSTRAINTS}banks_are_those_of_the_slow_search"],
+        "EXHAUST",
+    ),
+    Mutation(
+        "places and banks",
+        "the places go to the most probable, whatever bank they are in",
+        CHOOSING,
+        "    if banks is None:\n        is_kept",
+        "    if banks is None or len(banks):\n        is_kept",
+        [f"{OF_CONSTRAINTS}banks_are_those_of_the_slow_search"],
+        "EXHAUST",
+    ),
+    Mutation(
+        "one reading of a phrase",
+        "a token that begins a phrase cannot be read as anything else",
+        PHRASES,
+        "        yield _Reading(reading.missing)\n",
+        "        if all(token != phrase[0] for phrase, count in zip(self.phrases, reading.missing, strict=True) if count):\n"
+        "            yield _Reading(reading.missing)\n",
+        ["tests/decoding/test_phrases.py::test_what_is_unmet"],
+        "EXHAUST",
     ),
     Mutation(
         "sampling by place",
@@ -129,8 +196,8 @@ USE = [
         "41a",
         "translations not put back in input order",
         "translator.py",
-        "yield [rows[i] for i in plan], translations",
-        "yield sorted(rows[i] for i in plan), translations",
+        "yield chosen, found",
+        "yield sorted(chosen), found",
         ["tests/test_translator.py::test_batches_and_order_change_nothing[64-1]"],
         "OUTORDER",
     ),
@@ -155,9 +222,9 @@ USE = [
     Mutation(
         "45b",
         "translations are pieces, not text",
-        "translator.py",
-        "text = self.tokenizers.target.decode(hypothesis.ids)",
-        'text = " ".join(self.tokenizers.target.pieces(hypothesis.ids))',
+        "translating/finding.py",
+        "text = self.members.target.decode(hypothesis.ids)",
+        'text = " ".join(self.members.target.tokenizer.pieces(hypothesis.ids))',
         ["tests/test_translator.py::test_batches_and_order_change_nothing[1-1]"],
         "BLEU",
     ),

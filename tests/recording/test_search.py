@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from seqline.data.tokenizer import EOS
+from seqline.decoding import Prefix
 from seqline.errors import UserError
 from seqline.recording.document import Options
 from seqline.recording.facts import Origin
@@ -57,14 +58,16 @@ def test_rows_follow_parents_that_change_places(variant: str) -> None:
     assert isinstance(translator, Translator)
     leaders: list[int] = []
 
-    def swap(prefix: torch.Tensor, log_probs: torch.Tensor) -> torch.Tensor:
+    def swap(prefix: Prefix, log_probs: torch.Tensor) -> torch.Tensor:
         log_probs[:, : EOS + 1] = -torch.inf
-        if prefix.shape[1] == 0:
+        if prefix.tokens.shape[1] == 0:
             leaders[:] = log_probs[0].topk(2).indices.tolist()
-        if prefix.shape[1] in (1, 2):  # the leader may only go on with its worst token, so that it falls behind
-            for row, last in enumerate(prefix[:, -1].tolist()):
+        if prefix.tokens.shape[1] in (1, 2):  # the leader may only go on with its worst token, so that it falls behind
+            for row, last in enumerate(prefix.tokens[:, -1].tolist()):
                 worst_first = log_probs[row].masked_fill(log_probs[row].isinf(), 1.0).argsort()
-                kept = worst_first[0] if [last] == leaders[:1] and prefix.shape[1] == 1 else log_probs[row].argmax()
+                kept = (
+                    worst_first[0] if [last] == leaders[:1] and prefix.tokens.shape[1] == 1 else log_probs[row].argmax()
+                )
                 value = log_probs[row, kept].clone()
                 log_probs[row] = -torch.inf
                 log_probs[row, kept] = value

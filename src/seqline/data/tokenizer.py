@@ -120,6 +120,12 @@ class Tokenizer:
         """Name each id for display: `▁` stands for a space (not in `word`), `<0x41>` for a byte, `</s>` for eos."""
         return [self._pieces[i] for i in ids]
 
+    @property
+    def spelled(self) -> list[bytes]:
+        """What each id adds to a text, in UTF-8; a word of `word` with the space that parts it from the one before."""
+        is_word = self.kind == "word"
+        return [b" " + text if is_word and text else text for text in self._bytes]
+
     def num_unknown(self, text: str) -> int:
         """Count the unknown ids of a text: words for `word`, characters for `char`, runs of them for the others."""
         return self.encode(text).count(UNK)

@@ -6,69 +6,107 @@ shrinks; with K = 1 this is greedy search. A sentence is over when no live hypot
 length limit (the live ones are cut there), or when no live hypothesis can any more enter its `n_best` results.
 Ended hypotheses and sentences leave the batch at once.
 
+The places may be divided among groups that are kept from choosing what others chose (`choosing`), and the outputs may be
+told to contain phrases (`constraints`). Both bend the choice alone: results are compared by the model's own score.
+
 *Source*: Freitag and Al-Onaizan 2017, "Beam Search Strategies for Neural Machine Translation" (the beam that shrinks).
-*Differs*: the search also stops as soon as it is proved that the rest cannot change the result.
+*Differs*: the search also stops as soon as it is proved that the rest cannot change the result. A group that can no longer
+enter the results goes on while a later group of its sentence can: what it chooses has a part in what that one chooses.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from seqline.decoding.hypothesis import AVERAGE, Hypothesis, Penalty
-from seqline.decoding.rules import Rule, allowed_log_probs
+from seqline.decoding.choosing import Choice, Live, choose
+from seqline.decoding.constraints import Must
+from seqline.decoding.hypothesis import AVERAGE, MARKS, Hypothesis, Marks, Penalty
+from seqline.decoding.rules import Prefix, Rule, Stuck, allowed_log_probs
+from seqline.errors import UserError
 from seqline.state import Decoder, select
 from seqline.watch import show
 
 _NEVER = float("-inf")
 
 
-class _Live(NamedTuple):
-    """The live hypotheses, one a row: grouped by sentence, in a sentence the most probable first.
+@dataclass(frozen=True)
+class Beam:
+    """How a beam searches.
 
-    sentence: [N]. tokens: [N 1+t], bos first. log_probability: [N], float64.
+    size: K, the places of a sentence. n_best: how many hypotheses to return, at most `size`. penalty: how hypotheses of
+    different lengths compare. num_groups: into how many equal groups the places are divided. diversity: what a token
+    loses, in nats, for each time that a group before chose it in the same step.
     """
 
-    sentence: Tensor
-    tokens: Tensor
-    log_probability: Tensor
+    size: int
+    n_best: int = 1
+    penalty: Penalty = AVERAGE
+    num_groups: int = 1
+    diversity: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise UserError(f"must be at least 1, got {self.size}", where="size")
+        if not 1 <= self.n_best <= self.size:
+            raise UserError(f"must be from 1 to the size of the beam, {self.size}, got {self.n_best}", where="n_best")
+        if self.num_groups < 1 or self.size % self.num_groups:
+            what = f"must divide the size of the beam, {self.size}, got {self.num_groups}"
+            raise UserError(what, where="num_groups", fix=f"one of {_divisors(self.size)}")
+        if not (math.isfinite(self.diversity) and self.diversity >= 0):
+            raise UserError(f"must be a number from 0 up, got {self.diversity}", where="diversity")
+        if self.diversity and self.num_groups == 1:
+            raise UserError("needs several groups, got 1", where="diversity", fix="set num_groups")
+
+
+def _divisors(size: int) -> str:
+    return ", ".join(str(number) for number in range(1, size + 1) if size % number == 0)
 
 
 class _Results:
-    """The hypotheses that have ended, and what a live one must beat."""
+    """The hypotheses of each sentence that have ended, all different, and what a live one must beat."""
 
-    def __init__(self, max_lengths: Tensor, n_best: int, penalty: Penalty) -> None:
-        self.n_best, self.penalty = n_best, penalty
-        self.found: list[list[Hypothesis]] = [[] for _ in range(len(max_lengths))]
-        divisors = [penalty.divisor(length) for length in max_lengths.tolist()]
+    def __init__(self, max_lengths: Tensor, how: Beam) -> None:
+        self.how = how
+        self.found: list[dict[tuple[int, ...], Hypothesis]] = [{} for _ in range(len(max_lengths))]
+        self.nothing = torch.full(
+            (how.num_groups * len(max_lengths),), _NEVER, dtype=torch.float64, device=max_lengths.device
+        )
+        divisors = [how.penalty.divisor(length) for length in max_lengths.tolist()]
         self.largest_divisor = torch.tensor(divisors, dtype=torch.float64, device=max_lengths.device)  # [B]
         self.to_beat = torch.full_like(self.largest_divisor, _NEVER)  # [B], the score of the n-th best
 
-    def add(self, ended: _Live, is_finished: Tensor) -> None:
-        """Keep hypotheses that have ended; few do in a step."""
-        for row, b in enumerate(ended.sentence.tolist()):
+    def add(self, ended: Live, is_finished: Tensor) -> None:
+        """Keep hypotheses that have ended; few do in a step. What two groups found counts once."""
+        for row, lane in enumerate(ended.lane.tolist()):
+            found = self.found[b := lane % len(self.found)]
             ids, total = tuple(ended.tokens[row, 1:].tolist()), ended.log_probability[row].item()
-            score = self.penalty.score(total, len(ids))
-            self.found[b].append(Hypothesis(ids, total, score, bool(is_finished[row])))
-            if len(self.found[b]) >= self.n_best:
+            score = self.how.penalty.score(total, len(ids))
+            found.setdefault(ids, Hypothesis(ids, total, score, bool(is_finished[row])))
+            if len(found) >= self.how.n_best:
                 self.to_beat[b] = self.best(b)[-1].score
 
-    def can_improve(self, live: _Live) -> Tensor:
-        """Return for each row whether its sentence may still get a better result from any of its rows.
+    def can_matter(self, live: Live) -> Tensor:
+        """Return for each row whether its lane may still get a better result, or another lane because of its choices.
 
         A log-probability never rises and is at most 0, so the best future of a hypothesis is to keep its
-        log-probability and to reach the largest divisor. An equal score comes too late to enter.
+        log-probability and to reach the largest divisor. An equal score comes too late to enter. Where groups look at
+        those before them, a lane matters as long as one behind it does.
         """
-        highest = torch.full_like(self.to_beat, _NEVER)
-        highest = highest.scatter_reduce(0, live.sentence, live.log_probability, "amax")
-        return (highest / self.largest_divisor > self.to_beat)[live.sentence]
+        highest = self.nothing.scatter_reduce(0, live.lane, live.log_probability, "amax").view(self.how.num_groups, -1)
+        can_improve = highest / self.largest_divisor > self.to_beat
+        if self.how.diversity:
+            can_improve = can_improve.flip(0).cummax(dim=0).values.flip(0)
+        return can_improve.flatten()[live.lane]
 
     def best(self, b: int) -> list[Hypothesis]:
         """Return the n best of sentence b, falling score; of equal scores the one that ended first."""
-        return sorted(self.found[b], key=lambda hypothesis: -hypothesis.score)[: self.n_best]
+        return sorted(self.found[b].values(), key=lambda hypothesis: -hypothesis.score)[: self.how.n_best]
 
 
 @torch.no_grad()
@@ -76,13 +114,11 @@ def beam(
     decoder: Decoder,
     memory: Any,
     max_lengths: Tensor,
+    how: Beam,
     *,
-    beam_size: int,
-    n_best: int = 1,
-    penalty: Penalty = AVERAGE,
-    bos_id: int = 2,
-    eos_id: int = 3,
     rules: Sequence[Rule] = (),
+    must: Must | None = None,
+    marks: Marks = MARKS,
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses of each of B sentences.
 
@@ -90,102 +126,75 @@ def beam(
         decoder: any decoder, in eval mode.
         memory: what `decoder.prepare` returned for the B sources.
         max_lengths: [B], the most tokens of each sentence, eos included; at least 1. The search runs on its device.
-        beam_size: K, the places of a sentence.
-        n_best: how many hypotheses to return, at most `beam_size`.
-        penalty: how hypotheses of different lengths compare.
-        bos_id: first decoder input.
-        eos_id: the token that ends a hypothesis.
+        how: size, groups, penalty and number of results.
         rules: which tokens may come next.
+        must: what the outputs must contain; the rules bind here too.
+        marks: the ids that begin and end a hypothesis.
 
     Returns:
-        A list for each sentence, in the order of the batch: distinct hypotheses, falling score, 1 to `n_best` of them.
+        A list for each sentence, in the order of the batch: distinct hypotheses, falling score, 1 to `how.n_best` of them. All
+        contain the phrases of `must` for which the length limit has room (`Must.unmet` names the others).
 
     Raises:
-        ValueError: a number out of range, or the rules leave a sentence no token.
+        ValueError: a limit is below 1.
+        Stuck: the rules leave a sentence no token.
         FloatingPointError: the logits are not finite.
     """
-    if not 1 <= n_best <= beam_size:
-        raise ValueError(f"need 1 <= n_best <= beam_size, got n_best {n_best} and beam_size {beam_size}")
     if bool((max_lengths < 1).any()):
         raise ValueError(f"max_lengths must be at least 1, got {int(max_lengths.min())}")
-    results = _Results(max_lengths, n_best, penalty)
-    live = _start(max_lengths, bos_id)
-    places = torch.full_like(live.sentence, beam_size)  # [B], those not taken by a finished hypothesis
+    if must is not None:
+        must.check(len(max_lengths), marks.eos)
+    results, live = _Results(max_lengths, how), _start(max_lengths, how, marks.bos)
+    sentence = torch.arange(len(max_lengths), device=max_lengths.device).repeat(how.num_groups)  # of each lane
+    limits = max_lengths[sentence]  # of each lane
+    width = how.size // how.num_groups
+    places = torch.full_like(sentence, width)  # of each lane, those not taken by a finished hypothesis
+    if how.num_groups > 1:
+        memory = select(memory, sentence)
     state = decoder.initial_state(memory, len(places))
-    while len(live.sentence):
+    while len(live.lane):
         logits, state = decoder(live.tokens[:, -1:], state, memory)
-        log_probs = allowed_log_probs(logits, live.tokens[:, 1:], rules)
-        values, ids = _best_tokens(log_probs, beam_size)
-        grown, parent = _grow(live, values, ids, places)
-        is_finished = grown.tokens[:, -1] == eos_id
-        has_ended = is_finished | (max_lengths[grown.sentence] == grown.tokens.shape[1] - 1)
+        tokens = live.tokens[:, 1:]
+        prefix = Prefix(sentence[live.lane], tokens, limits[live.lane] - tokens.shape[1])
+        log_probs = allowed_log_probs(logits, prefix, rules)
+        standing = None if must is None else must.read(prefix)
+        if standing is not None:
+            log_probs = standing.allow(log_probs, marks.eos)
+        choice = choose(live, log_probs, places.view(how.num_groups, -1), width, how.diversity, standing)
+        grown, parent = choice.grown, choice.parent
+        is_finished = grown.tokens[:, -1] == marks.eos
+        has_ended = is_finished | (limits[grown.lane] == grown.tokens.shape[1] - 1)
         if bool(has_ended.any()):
             rows = has_ended.nonzero().flatten()
             results.add(select(grown, rows), is_finished[rows])
-            places = places - grown.sentence[rows].bincount(minlength=len(places))
+            places = places - grown.lane[rows].bincount(minlength=len(places))
         rows = (~has_ended).nonzero().flatten()
-        rows = rows[results.can_improve(select(grown, rows))]
-        show("beam", values=values, ids=ids, parent=parent, has_ended=has_ended, rows=rows, **grown._asdict())
+        rows = rows[results.can_matter(select(grown, rows))]
+        _show(choice, has_ended, rows)
         before, live, parent = live, select(grown, rows), parent[rows]
         state, memory = _follow(state, memory, before, live, parent)
     if not all(results.found):
-        raise ValueError(f"the rules leave no token to sentence {results.found.index([])} of the batch")
-    return [results.best(b) for b in range(len(places))]
+        raise Stuck(results.found.index({}))
+    return [results.best(b) for b in range(len(max_lengths))]
 
 
-def _start(max_lengths: Tensor, bos_id: int) -> _Live:
-    """Return one empty hypothesis for each sentence."""
-    sentence = torch.arange(len(max_lengths), device=max_lengths.device)
-    tokens = torch.full_like(sentence, bos_id)[:, None]
-    return _Live(sentence, tokens, torch.zeros_like(sentence, dtype=torch.float64))
+def _start(max_lengths: Tensor, how: Beam, bos_id: int) -> Live:
+    """Return one empty hypothesis for each lane."""
+    lane = torch.arange(how.num_groups * len(max_lengths), device=max_lengths.device)
+    nothing = torch.zeros_like(lane, dtype=torch.float64)
+    return Live(lane, torch.full_like(lane, bos_id)[:, None], nothing, nothing if how.diversity else None)
 
 
-def _best_tokens(log_probs: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return values and ids [N k] of the `count` best tokens of each row, of equal values the lowest id first."""
-    values, ids = log_probs.topk(min(count + 1, log_probs.shape[1]), dim=1)
-    # topk leaves open which of equal values it returns. Rows that have any (hardly ever) are sorted in full.
-    is_tied = ((values[:, 1:] == values[:, :-1]) & (values[:, 1:] > _NEVER)).any(dim=1)
-    if bool(is_tied.any()):
-        ordered = log_probs[is_tied].sort(dim=1, descending=True, stable=True)
-        values[is_tied], ids[is_tied] = (part[:, : ids.shape[1]] for part in ordered)
-    return values[:, :count], ids[:, :count]
+def _show(choice: Choice, has_ended: Tensor, rows: Tensor) -> None:
+    (lane, tokens, log_probability, _), parent, values, ids = choice
+    of_grown = {"lane": lane, "tokens": tokens, "log_probability": log_probability}
+    show("beam", values=values, ids=ids, parent=parent, has_ended=has_ended, rows=rows, **of_grown)
 
 
-def _grow(live: _Live, values: Tensor, ids: Tensor, places: Tensor) -> tuple[_Live, Tensor]:
-    """Give the places of each sentence to its best continuations.
-
-    Args:
-        live: N rows.
-        values: [N k], log-probability of each continuation.
-        ids: [N k], its token.
-        places: [B], how many each sentence keeps.
-
-    Returns:
-        The continuations and their parents (rows of `live`), grouped by sentence, most probable first; of equal ones
-        the one with the better parent, then with the better token. An impossible continuation never takes a place.
-    """
-    num_rows = live.sentence.bincount(minlength=len(places))
-    first_row = num_rows.cumsum(0) - num_rows
-    rank = torch.arange(len(live.sentence), device=ids.device) - first_row[live.sentence]
-    width = ids.shape[1]
-
-    totals = live.log_probability.new_full((len(places), int(num_rows.max()), width), _NEVER)
-    totals[live.sentence, rank] = live.log_probability[:, None] + values
-    totals, order = totals.flatten(1).sort(dim=1, descending=True, stable=True)
-    place = torch.arange(totals.shape[1], device=ids.device)
-    sentence, column = ((place < places[:, None]) & (totals > _NEVER)).nonzero(as_tuple=True)
-
-    picked = order[sentence, column]
-    parent = first_row[sentence] + picked // width
-    token = ids[parent, picked % width]
-    tokens = torch.cat([live.tokens[parent], token[:, None]], dim=1)
-    return _Live(sentence, tokens, totals[sentence, column]), parent
-
-
-def _follow(state: Any, memory: Any, before: _Live, live: _Live, parent: Tensor) -> tuple[Any, Any]:
+def _follow(state: Any, memory: Any, before: Live, live: Live, parent: Tensor) -> tuple[Any, Any]:
     """Bring state and memory to the rows of `live`, whose parents are rows of `before`; copy only what changes."""
-    if not torch.equal(before.sentence, live.sentence):  # rows of one sentence share their memory
+    if not torch.equal(before.lane, live.lane):  # rows of one lane share their memory
         memory = select(memory, parent)
-    if not torch.equal(parent, torch.arange(len(before.sentence), device=parent.device)):
+    if not torch.equal(parent, torch.arange(len(before.lane), device=parent.device)):
         state = select(state, parent)
     return state, memory

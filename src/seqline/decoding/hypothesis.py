@@ -27,6 +27,16 @@ from seqline.errors import UserError, did_you_mean
 MAX_ALPHA = 10.0  # far above any use; keeps n^alpha a finite number
 
 
+class Marks(NamedTuple):
+    """The ids of a search's own tokens: `bos` is the first decoder input, `eos` ends a hypothesis."""
+
+    bos: int = 2
+    eos: int = 3
+
+
+MARKS = Marks()
+
+
 class Hypothesis(NamedTuple):
     """One output of a search.
 
@@ -78,7 +88,7 @@ def gnmt(alpha: float) -> Penalty:
     """Divide by ((5 + n) / 6)^alpha.
 
     Args:
-        alpha: strength, 0 to 10; the paper uses 0.6 to 0.7.
+        alpha: strength, 0 to 10; 0.6 is common.
 
     Raises:
         ValueError: alpha is outside this range or not a number.

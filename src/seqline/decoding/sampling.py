@@ -2,13 +2,16 @@
 
     q_i = softmax(log p_i / temperature) over the tokens that the rules allow; then, as asked,
     top-k: only the k most probable stay; top-p: of those only the smallest set of the most probable whose share of
-    q is at least p; the token is the first i with  q_1 + ... + q_i > u (q_1 + ... + q_V),  u uniform in [0, 1)
+    q is at least p; typical: of those, q summing to 1 again, only the smallest set of the tokens with the least
+    |-log q_i - H|, H = - sum_i q_i log q_i, whose share of q is at least typical_p;
+    the token is the first i with  q_1 + ... + q_i > u (q_1 + ... + q_V),  u uniform in [0, 1)
 
 u is a pure function of (seed, row id, step), so a row draws the same tokens alone and in any batch, at any index. The sum
 runs in the order of the ids and in float64. A model may compute a row's logits with other rounding in another batch; that
 changes a token only where u, the k-th place or the share p falls within this rounding (1e-16 in float64, 1e-7 in float32).
 
-*Source*: top-k: Fan et al. 2018, 1805.04833; top-p: Holtzman et al. 2020, 1904.09751, section "Nucleus Sampling".
+*Source*: top-k: Fan et al. 2018, 1805.04833; top-p: Holtzman et al. 2020, 1904.09751, section "Nucleus Sampling"; typical:
+Meister et al. 2022, 2202.00666, "Locally Typical Sampling".
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from torch import Tensor
 
 from seqline.data.loader import mix
 from seqline.decoding.hypothesis import AVERAGE, Hypothesis
-from seqline.decoding.rules import Rule, allowed_log_probs
+from seqline.decoding.rules import Prefix, Rule, Stuck, allowed_log_probs
 from seqline.errors import UserError
 from seqline.state import Decoder, select
 
@@ -42,15 +45,18 @@ class Sampling:
     top_k: int | None = None
     top_p: float = 1.0
     seed: int = 0
+    typical_p: float = 1.0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature >= 0):
             raise UserError(f"must be a number from 0 up, got {self.temperature}", where="temperature")
         if self.top_k is not None and self.top_k < 1:
             raise UserError(f"must be at least 1, got {self.top_k}", where="top_k")
-        if not 0 < self.top_p <= 1:  # also refuses NaN
-            raise UserError(f"must be above 0 and at most 1, got {self.top_p}", where="top_p")
-        for name, is_cut in (("top_k", self.top_k not in (None, 1)), ("top_p", self.top_p < 1)):
+        for name, share in (("top_p", self.top_p), ("typical_p", self.typical_p)):
+            if not 0 < share <= 1:  # also refuses NaN
+                raise UserError(f"must be above 0 and at most 1, got {share}", where=name)
+        cuts = {"top_k": self.top_k not in (None, 1), "top_p": self.top_p < 1, "typical_p": self.typical_p < 1}
+        for name, is_cut in cuts.items():
             if self.temperature == 0 and is_cut:
                 what = "has no meaning at temperature 0, which takes the most probable token"
                 raise UserError(what, where=name, fix="leave it out, or set a temperature above 0")
@@ -138,7 +144,8 @@ def stream(
         One `Drawn` a step; a row appears in every step until it is over.
 
     Raises:
-        ValueError: an empty prompt, numbers that do not fit, a limit below 1, or the rules leave a row no token.
+        ValueError: an empty prompt, numbers that do not fit, a limit below 1.
+        Stuck: the rules leave a row no token.
         FloatingPointError: the logits are not finite.
     """
     _check_rows(prompts, max_lengths, row_ids)
@@ -151,9 +158,11 @@ def stream(
     token = rows.new_tensor([prompt[-1] for prompt in prompts])
     while len(rows):
         logits, state = decoder(token[:, None], state, memory)
-        log_probs = allowed_log_probs(logits, tokens, rules)
-        if bool((log_probs == _NEVER).all(dim=1).any()):
-            raise ValueError(f"the rules leave no token to a row after {tokens.shape[1]} tokens")
+        prefix = Prefix(rows, tokens, max_lengths[rows] - tokens.shape[1])
+        log_probs = allowed_log_probs(logits, prefix, rules)
+        is_stuck = (log_probs == _NEVER).all(dim=1)
+        if bool(is_stuck.any()):
+            raise Stuck(int(rows[is_stuck.nonzero()[0, 0]]), tokens.shape[1])
         uniform = _uniform(sampling.seed, tokens.shape[1], chances[rows.cpu().numpy()])
         token = _draw(log_probs, torch.from_numpy(uniform).to(device), sampling)
         tokens = torch.cat([tokens, token[:, None]], dim=1)
@@ -207,13 +216,31 @@ def _weights(log_probs: Tensor, sampling: Sampling) -> Tensor:
     wide = log_probs.double()
     # The largest is 0 before the division, so that no temperature, however small, makes all of them -inf.
     weights = ((wide - wide.amax(dim=1, keepdim=True)) / sampling.temperature).softmax(dim=1)
-    if sampling.top_k is None and sampling.top_p == 1:
-        return weights
-    ordered, ids = weights.sort(dim=1, descending=True, stable=True)
-    if sampling.top_k is not None:
-        ordered[:, sampling.top_k :] = 0
-    if sampling.top_p < 1:
-        # A token stays while those before it have not reached the share.
-        before = F.pad(ordered.cumsum(dim=1)[:, :-1], (1, 0))
-        ordered = ordered.where(before < sampling.top_p * ordered.sum(dim=1, keepdim=True), 0.0)
-    return torch.zeros_like(weights).scatter_(1, ids, ordered)
+    if sampling.top_k is not None or sampling.top_p < 1:
+        ordered, ids = weights.sort(dim=1, descending=True, stable=True)
+        ordered[:, sampling.top_k or ordered.shape[1] :] = 0
+        weights = torch.zeros_like(weights).scatter_(1, ids, _first_share(ordered, sampling.top_p))
+    if sampling.typical_p < 1:
+        order = _surprise(weights).sort(dim=1, stable=True).indices
+        typical = _first_share(weights.gather(1, order), sampling.typical_p)
+        weights = torch.zeros_like(weights).scatter_(1, order, typical)
+    return weights
+
+
+def _first_share(ordered: Tensor, share: float) -> Tensor:
+    """Keep the first of the weights [N V] whose sum is at least a share of them all; the rest are 0."""
+    if share == 1:
+        return ordered
+    # A token stays while those before it have not reached the share.
+    before = F.pad(ordered.cumsum(dim=1)[:, :-1], (1, 0))
+    return ordered.where(before < share * ordered.sum(dim=1, keepdim=True), 0.0)
+
+
+def _surprise(weights: Tensor) -> Tensor:
+    """Return how far the information of each token is from that expected, |-log q_i - H| [N V]; infinite where q is 0.
+
+    The weights need not sum to 1: a factor moves both sides of the difference by its logarithm.
+    """
+    information = -weights.log()
+    entropy = (weights * information).nan_to_num(0.0).sum(dim=1, keepdim=True) / weights.sum(dim=1, keepdim=True)
+    return (information - entropy).abs()

@@ -57,7 +57,9 @@ def once_each(function: Callable[[Tensor], Tensor], positions: Int[Tensor, "B T"
 
 
 class PositionScheme(nn.Module, ABC):
-    """A way to add positions to embeddings."""
+    """A way to add positions to embeddings; `max_length`: how many there are, None = no end."""
+
+    max_length: int | None = None
 
     @abstractmethod
     def forward(
@@ -90,6 +92,7 @@ class LearnedPositions(PositionScheme):
 
     def __init__(self, max_length: int, width: int) -> None:
         super().__init__()
+        self.max_length = max_length
         self.table = nn.Parameter(nn.init.normal_(torch.empty(max_length, width), std=0.1))
 
     def forward(

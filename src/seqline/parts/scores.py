@@ -18,7 +18,12 @@ from seqline.shapes import Bool, Float, Tensor
 
 
 class Score(nn.Module, ABC):
-    """score(q, k) for all queries and keys of a row; `score_name`: what it is called in a trace."""
+    """score(q, k) for all queries and keys of a row; `score_name`: what it is called in a trace.
+
+    max_source_length: the most keys that it knows, None = no end.
+    """
+
+    max_source_length: int | None = None
 
     score_name: str
 
@@ -105,6 +110,7 @@ class LocationScore(Score):
 
     def __init__(self, query_size: int, length: int) -> None:
         super().__init__()
+        self.max_source_length = length
         self.place = nn.Linear(query_size, length, bias=False)
 
     def prepare(self, keys: Float[Tensor, "B S D"], is_real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S D"]:

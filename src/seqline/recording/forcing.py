@@ -10,7 +10,7 @@ import torch
 
 from seqline.data.tokenizer import BOS, EOS, Tokenizer
 from seqline.decoding import Hypothesis, Penalty, Rule
-from seqline.decoding.rules import allowed_log_probs
+from seqline.decoding.rules import Prefix, allowed_log_probs
 from seqline.errors import UserError, did_you_mean
 from seqline.shapes import Tensor
 from seqline.state import Decoder
@@ -98,7 +98,8 @@ def forced(
         raise UserError(what, where="force", fix="force an earlier step")
     while len(ids) < int(limit) and not (ids and token == eos_id):
         logits, state = decoder(torch.tensor([[token]], device=device), state, memory)
-        prefix = torch.tensor([ids], dtype=torch.long, device=device)
+        tokens = torch.tensor([ids], dtype=torch.long, device=device)
+        prefix = Prefix(torch.zeros_like(limit), tokens, limit - len(ids))
         free = allowed_log_probs(logits, prefix, ())
         chosen = wanted.get(len(ids) + 1)
         token = int(allowed_log_probs(logits, prefix, rules).argmax()) if chosen is None else chosen

@@ -11,7 +11,7 @@ import torch
 
 from seqline.data.text import normalize_whitespace
 from seqline.data.tokenizer import BOS, EOS, Tokenizer
-from seqline.decoding import AVERAGE, Hypothesis, Rule, beam, greedy, parse_penalty
+from seqline.decoding import AVERAGE, Beam, Hypothesis, Rule, beam, greedy, parse_penalty
 from seqline.errors import UserError
 from seqline.models.encoder import ReversingEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
@@ -144,7 +144,7 @@ def _search(subject: Translating, memory: Any, limit: int, beam_size: int, force
         [output] = greedy(decoder, memory, limits, penalty=penalty, rules=rules)
         return Found(output, "greedy", "eos" if output.is_finished else "length", [])
     with watch(only={"beam"}) as frames:
-        [[output]] = beam(decoder, memory, limits, beam_size=beam_size, penalty=penalty, rules=rules)
+        [[output]] = beam(decoder, memory, limits, Beam(beam_size, penalty=penalty), rules=rules)
     return Found(output, "beam", "eos" if output.is_finished else "length", frames)
 
 
