@@ -1,0 +1,94 @@
+"""`seqline verify`: the laws on a run of one's own, in plain words where one fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seqline.cli.options import Json, Threads, prepare_torch, print_json, write_lines
+from seqline.errors import UserError
+
+if TYPE_CHECKING:
+    from seqline.verifying.verification import Verification
+
+
+def verify(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            help="Your sentences, one a line, or source TAB target; - is standard input. Without it, sentences are made of "
+            "the run's vocabulary."
+        ),
+    ] = None,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Check that a run obeys the laws: padding, batches, caches, searches and scores change nothing they must not change.
+
+    Ends with 0 where all hold, with 1 where one does not: then the run is damaged, or seqline has a fault.
+    """
+    prepare_torch("cpu", threads)
+
+    from seqline.cli.progress import counting
+    from seqline.run_folder import read_manifest
+    from seqline.verifying.verification import NUM_CHECKS
+    from seqline.verifying.verification import verify as verify_run
+
+    read_manifest(run)  # refuse before the text is read
+    texts = None if file is None else _read(file, may_have_pairs=_task_of(run) != "language_model")
+    with counting("checking", NUM_CHECKS) as on_done:
+        found = verify_run(run, texts, on_done=on_done)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        write_lines(_lines(found))
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _task_of(run: Path) -> str:
+    """Return the run's task; whether its config is damaged is told by the check."""
+    from seqline.config import parse_toml
+    from seqline.files import read_bytes
+    from seqline.run_folder import CONFIG
+
+    try:
+        return parse_toml(read_bytes(run / CONFIG), CONFIG).data.task
+    except UserError:
+        return ""
+
+
+def _read(file: str, *, may_have_pairs: bool) -> list[str | tuple[str, str]]:
+    """Read sentences, or pairs where every line that is not empty has one tab; in a plain text a tab is a character."""
+    from seqline.data.text import read_lines
+
+    lines, where = read_lines(file), "standard input" if file == "-" else file
+    if not any(line.strip() for line in lines):
+        raise UserError("no sentence in it", where=where, fix="give at least one line with text")
+    counts = {line.count("\t"): number for number, line in reversed(list(enumerate(lines, 1))) if line.strip()}
+    if set(counts) == {0} or not may_have_pairs:
+        return list(lines)
+    if set(counts) != {1}:
+        tabs, line = max(counts.items()) if max(counts) > 1 else (0, counts[0])
+        what = f"{tabs} tabs in this line, others have another number"
+        raise UserError(
+            what, where=f"{where}:{line}", fix="give sentences without tabs, or source TAB target in each line"
+        )
+    pairs = [line.split("\t") if line.strip() else ["", ""] for line in lines]
+    return [(source, target) for source, target in pairs]
+
+
+def _lines(found: Verification) -> list[str]:
+    lines = [f"{found.run}: {found.architecture} for {found.task}"] if found.task else [found.run]
+    lines += found.notes
+    rows = [("law", "result", "number", "what it says")]
+    rows += [(check.law, check.status, check.number, check.meaning) for check in found.checks]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    lines += ["  ".join([*(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]
+    if found.holds:
+        return [*lines, f"all {len(found.checks)} laws hold"]
+    lines += [f"{check.law}: {check.failure}" for check in found.failures]
+    return [*lines, f"{len(found.failures)} of {len(found.checks)} laws do not hold"]
