@@ -1,0 +1,78 @@
+"""One training in a process of its own: `python -m seqline.comparing.child CONFIG.toml RUN [--resume]`.
+
+It is `seqline train` and two things more: at its end one JSON object on stdout says the most memory that the process held,
+and it ends when its parent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+STATUS = Path("/proc/self/status")
+
+
+def main(arguments: list[str]) -> int:
+    """Train, and say how it ended."""
+    config_file, out, *rest = arguments
+    answer, code = work(config_file, out, is_resumed="--resume" in rest)
+    print(json.dumps({**answer, "peak_memory_bytes": peak_memory()}), flush=True)
+    return code
+
+
+def work(config_file: str, out: str, *, is_resumed: bool) -> tuple[dict[str, Any], int]:
+    """Train in this process; return how it ended, and the exit status."""
+    from seqline.config import load_config
+    from seqline.errors import Stopped, UserError
+    from seqline.run import train
+    from seqline.training.callbacks import ProgressLine, stop_on_signals
+
+    try:
+        with stop_on_signals() as asked:
+            should_stop = _or_orphaned(asked)
+            trained = train(
+                load_config(config_file),
+                out,
+                resume=is_resumed,
+                callbacks=[ProgressLine()],
+                should_stop=should_stop,
+                say=lambda line: print(line, file=sys.stderr, flush=True),
+            )
+    except UserError as error:
+        return {"error": str(error)}, 2
+    except Stopped as error:
+        return {"error": None, "ended": error.reason}, 0
+    except MemoryError:
+        return {"error": "out of memory"}, 2
+    return {"error": None, "ended": trained.result.reason}, 0
+
+
+def _or_orphaned(asked: Callable[[], str | None]) -> Callable[[], str | None]:
+    """Return what also stops when the parent is gone, so that no training goes on that nobody waits for."""
+    parent = os.getppid()
+    return lambda: asked() or (None if os.getppid() == parent else "terminated")
+
+
+def peak_memory() -> int | None:
+    """Return the most memory that this process held, in bytes; None where the system does not tell.
+
+    Linux counts what a parent held before the fork into the usage that it reports, so its own record is asked first.
+    """
+    if STATUS.exists():
+        for line in STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    if os.name == "nt":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
