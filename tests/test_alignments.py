@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
+from seqline.decoding.rerank import coverage
 from seqline.errors import UserError
-from seqline.evaluation.alignment import Reading, attention_size, cross_weights, links_of, word_weights
+from seqline.evaluation.alignment import Aligner, Forced, Reading, attention_size, cross_weights, links_of, word_weights
 from seqline.evaluation.alignment_metrics import parse_gold, score_alignments
-from seqline.report import evaluate
+from seqline.report import Wanted, evaluate
 from seqline.translator import EMPTY, Translator
 from seqline.watch import is_watched, watch
 
@@ -92,7 +95,7 @@ def test_a_model_that_writes_backwards_links_backwards(translator: Translator, r
     assert right.error_rate < 0.6  # it has learnt for two seconds
     for by in (-1, 1):  # one target word early or late
         assert score_alignments([[(i, j + by) for i, j in links] for links in found], gold).error_rate > 0.75
-    report = evaluate(translator, pair_set(*reversing_run.test), beam_size=1, gold=gold)
+    report = evaluate(translator, pair_set(*reversing_run.test), beam_size=1, wanted=Wanted(gold=gold))
     assert report.alignment == right
     assert report.as_json()["alignment"]["error_rate"] == right.error_rate
 
@@ -113,6 +116,37 @@ def test_outputs_carry_the_alignment_of_their_own_text(
             assert all(i < size[0] and j < size[1] for i, j in output.alignment or ())
     assert made[-2].outputs[0].alignment == ()
     assert EMPTY.alignment is None
+
+
+@pytest.mark.parametrize(("reading", "head"), [(None, slice(None)), (Reading(layer=0, head=1), slice(1, 2))])
+@pytest.mark.parametrize("batch_tokens", [1, 1024])
+def test_weights_of_pieces_are_those_that_links_are_made_from(
+    translator: Translator, reading: Reading | None, head: slice, batch_tokens: int
+) -> None:
+    model, batch = make_model("transformer"), make_batch()
+    aligner = Aligner(model, translator.tokenizers.source, translator.tokenizers.target, reading)
+    forced = [
+        Forced("", "", batch.source[row, : source + 1].tolist(), batch.target_out[row, :target].tolist())
+        for row, (source, target) in enumerate(LENGTHS)
+    ]
+    found = aligner.weights(forced, batch_tokens)
+    layer = cross_weights(model, batch)[:, -1 if reading is None else 0]
+    for row, (weights, (source, target)) in enumerate(zip(found, LENGTHS, strict=True)):
+        right = layer[row, head].mean(0)[: target + 1, : source + 1]
+        torch.testing.assert_close(weights, right, atol=TOLERANCE, rtol=0)
+        torch.testing.assert_close(weights.sum(1), torch.ones_like(weights[:, 0]))
+    assert aligner.weights([]) == []
+
+
+def test_coverage_of_a_forced_output_is_that_of_its_weights(translator: Translator) -> None:
+    source, target = translator.encode("a b c"), translator.tokenizers.target.encode("c b a")
+    (weights,) = translator.aligner().weights([Forced("", "", source, target)])
+    assert weights.shape == (len(target) + 1, len(source))
+    right = sum(math.log(min(1.0, sum(row[i] for row in weights.tolist()))) for i in range(len(source)))
+    assert coverage(weights, 0.2) == pytest.approx(0.2 * right, abs=1e-6)
+    assert coverage(weights[:1], 0.2) < coverage(weights, 0.2) < 0  # an output that was cut off has read less
+    (empty,) = translator.aligner().weights([Forced("", "", source, [])])
+    assert empty.shape == (1, len(source))
 
 
 def test_a_layer_or_head_that_is_not_there_is_refused(translator: Translator) -> None:

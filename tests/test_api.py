@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import seqline
-from seqline.api import Explaining, evaluate, explain, read_scored, train
+from seqline.api import Explaining, Judging, evaluate, explain, read_scored, train
 from seqline.errors import UserError
 from seqline.report import evaluate as evaluate_pairs
 from seqline.run_folder import load_run
@@ -76,7 +76,7 @@ def test_evaluating_takes_a_folder_or_a_translator(reversing_run: ReversingRun) 
     expected = evaluate_pairs(translator, pair_set(*reversing_run.test))
     assert evaluate(translator, reversing_run.data / "test.tsv").scores == expected.scores
     assert evaluate(str(reversing_run.folder), str(reversing_run.data)).scores == expected.scores
-    assert len(evaluate(translator, reversing_run.data, lowercase=True).scores) == 5
+    assert len(evaluate(translator, reversing_run.data, lowercase=True).scores) == 6
     assert evaluate(translator, reversing_run.data, beam_size=1).beam_size == 1
 
 
@@ -119,3 +119,25 @@ def test_explaining_takes_what_the_task_knows(reversing_run: ReversingRun) -> No
     assert (found["meta"]["seed"], found["meta"]["ms_total"], found["decode"]["mode"]) == (4, None, "forced")
     with pytest.raises(UserError, match=r"max_tokens: is for language_model, and the run .* is for translation"):
         explain(reversing_run.folder, "a b", more=Explaining(max_tokens=3))
+
+
+def test_evaluating_against_another_system(reversing_run: ReversingRun, tmp_path: Path) -> None:
+    data = reversing_run.data
+    outputs = tmp_path / "outputs.txt"
+    outputs.write_text("".join(f"{target}\n" for _, target in reversing_run.test))
+    more = Judging(resamples=50, seed=2, num_examples=1)
+    options = {"beam_size": 1, "metrics": ["ter"], "frequencies": data / "train.tsv", "more": more}
+    report = evaluate(reversing_run.folder, data, against=outputs, **options)  # type: ignore[arg-type]
+    assert report.comparison is not None
+    assert [test.name for test in report.comparison.tests] == ["BLEU", "chrF2", "exact match", "TER"]
+    assert (report.comparison.how.resamples, report.comparison.how.seed) == (50, 2)
+    assert (len(report.comparison.losses), len(report.judged.worst)) == (1, 1)
+    assert report.judged.by_frequency is not None
+    assert sum(bucket.words.num_true for bucket in report.judged.by_frequency) == sum(
+        len(target.split()) for _, target in reversing_run.test
+    )
+    translator = Translator.load(reversing_run.folder)
+    for same in (translator, reversing_run.folder):
+        comparison = evaluate(translator, data, against=same, **options).comparison  # type: ignore[arg-type]
+        assert comparison is not None
+        assert {test.difference for test in comparison.tests} == {0.0}

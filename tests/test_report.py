@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 import sacrebleu
@@ -14,7 +15,11 @@ from seqline.config import Config
 from seqline.data.text import PairSet
 from seqline.data.tokenizer import BOS, EOS
 from seqline.errors import UserError
-from seqline.report import evaluate, likelihood
+from seqline.evaluation.alignment_metrics import GoldLinks
+from seqline.judging.comparison import Resampling
+from seqline.judging.page import page
+from seqline.judging.systems import RunSystem
+from seqline.report import Wanted, evaluate, likelihood
 from seqline.translator import Translator
 
 from .small_run import ReversingRun, letter_pairs, pair_set
@@ -119,12 +124,12 @@ def test_bleu_and_chrf_are_sacrebleus_own(translator: Translator, reversing_run:
         sacrebleu.corpus_chrf(outputs, references).score,
         CHRF(lowercase=True).corpus_score(outputs, references).score,
     ]
-    names = ["BLEU", "BLEU", "chrF2", "chrF2", "exact match"]
+    names = ["BLEU", "BLEU", "chrF2", "chrF2", "exact match", "exact match"]
     assert [score.name for score in report.scores] == names
     assert [score.value for score in report.scores[:4]] == pytest.approx(expected, abs=1e-9)
     assert expected[0] < expected[1]
     is_lower = ["case:lc" in score.signature for score in report.scores]
-    assert is_lower == [False, True, False, True, False]
+    assert is_lower == [False, True, False, True, False, True]
     equal = sum(output == pair.target for output, pair in zip(outputs, pairs.pairs, strict=True))
     assert report.scores[4].value == pytest.approx(100 * equal / len(outputs))
 
@@ -219,16 +224,65 @@ def test_the_report_as_json_is_complete_and_strict(translator: Translator) -> No
     report = evaluate(translator, RAGGED, lowercase=True)
     found = json.loads(json.dumps(report.as_json(), allow_nan=False))
     assert set(found) == {
-        "num_sentences",
-        "beam_size",
-        "scores",
-        "likelihood",
-        "by_length",
-        "short_and_long",
-        "num_cut",
-        "warnings",
-    }
-    assert [set(score) for score in found["scores"]] == [{"name", "value", "signature"}] * 5
+        "run", "data", "version", "search", "num_sentences", "beam_size", "scores", "likelihood", "by_length",
+        "short_and_long", "num_cut", "faults", "findings", "warnings", "worst",
+    }  # fmt: skip
+    assert [set(score) for score in found["scores"]] == [{"name", "value", "signature"}] * 6
+    assert set(found["likelihood"]) == {
+        "nats_per_token", "perplexity", "nats_per_character", "num_tokens", "num_characters", "num_unknown", "num_left_out",
+    }  # fmt: skip
     assert found["likelihood"]["perplexity"] == report.likelihood.perplexity
     assert [bucket["label"] for bucket in found["by_length"]] == [bucket.label for bucket in report.by_length]
     assert found["short_and_long"][0]["longest"] == 10
+    assert set(found["worst"][0]) == {"line", "source", "reference", "output", "chrf"}
+
+
+def test_what_is_asked_for_is_added(translator: Translator) -> None:
+    gold = [GoldLinks(frozenset(), frozenset())] * len(RAGGED.pairs)
+    wanted = Wanted(("distinct", "ter"), ["a b c"], gold, against=RunSystem(translator), resampling=Resampling(50))
+    report = evaluate(translator, RAGGED, beam_size=1, wanted=wanted)
+    found = json.loads(json.dumps(report.as_json(), allow_nan=False))
+    assert {"against", "diversity", "by_frequency", "alignment"} <= set(found)
+    assert [test["name"] for test in found["against"]["tests"]] == [
+        "BLEU", "chrF2", "exact match", "TER", "nats per character",
+    ]  # fmt: skip
+    assert {test["p_randomization"] for test in found["against"]["tests"]} == {1.0}
+    assert (report.warnings, found["against"]["gains"], found["against"]["losses"]) == ((), [], [])
+    assert report.comparison is not None
+    assert report.comparison.likelihood == report.likelihood
+
+
+def test_another_search_is_another_system_and_said(translator: Translator) -> None:
+    other = translator.with_decoding(beam_size=1, length_penalty="none")
+    report = evaluate(translator, RAGGED, wanted=Wanted(against=RunSystem(other), resampling=Resampling(50)))
+    assert report.warnings == (
+        "decoding.beam_size differs: 5 here, 1 in the other run",
+        "decoding.length_penalty differs: average here, none in the other run",
+    )
+    same = evaluate(translator, RAGGED, beam_size=1, wanted=Wanted(against=RunSystem(other), resampling=Resampling(50)))
+    assert same.warnings == ("decoding.length_penalty differs: average here, none in the other run",)
+
+
+def test_an_unknown_metric_is_refused_before_the_search(translator: Translator) -> None:
+    done: list[int] = []
+    with pytest.raises(UserError, match="unknown metric 'tre'; did you mean 'ter'"):
+        evaluate(translator, RAGGED, on_done=done.append, wanted=Wanted(("tre",)))
+    assert done == []
+
+
+def test_the_worst_sentences_have_the_lines_of_the_file(translator: Translator) -> None:
+    later = PairSet("later", [pair._replace(line=pair.line + 100) for pair in RAGGED.pairs])
+    worst = evaluate(translator, later, beam_size=1).judged.worst
+    assert {one.line for one in worst} <= set(range(101, 107))
+    assert [one.chrf for one in worst] == sorted(one.chrf for one in worst)
+
+
+def test_the_page_is_written_in_place_of_an_older_one(translator: Translator, tmp_path: Path) -> None:
+    report = evaluate(translator, RAGGED, beam_size=1)
+    (tmp_path / "a.html").write_text("old")
+    report.save(tmp_path / "a.html")
+    document = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert document == page(report.as_json())
+    assert "zebra" in document
+    with pytest.raises(UserError):
+        report.save(tmp_path)

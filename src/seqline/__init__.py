@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seqline.api import evaluate, evaluate_labels, evaluate_text, explain, train
     from seqline.architectures import ARCHITECTURES
+    from seqline.comparing.compare import compare
     from seqline.data.toy import make_corpus
+    from seqline.decoding import Sampling
     from seqline.errors import UserError
     from seqline.generator import Generator
     from seqline.label_report import LabelReport
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from seqline.language_report import LanguageReport
     from seqline.report import Report
     from seqline.run import Trained
+    from seqline.translating.finding import More
+    from seqline.translating.requests import Request
     from seqline.translator import Translation, Translator
+    from seqline.verifying.verification import verify
 
 _HOMES = {
     "ARCHITECTURES": "seqline.architectures",
@@ -27,17 +32,22 @@ _HOMES = {
     "LabelReport": "seqline.label_report",
     "Labeller": "seqline.labeller",
     "LanguageReport": "seqline.language_report",
+    "More": "seqline.translating.finding",
     "Report": "seqline.report",
+    "Request": "seqline.translating.requests",
+    "Sampling": "seqline.decoding",
     "Trained": "seqline.run",
     "Translation": "seqline.translator",
     "Translator": "seqline.translator",
     "UserError": "seqline.errors",
+    "compare": "seqline.comparing.compare",
     "evaluate": "seqline.api",
     "evaluate_labels": "seqline.api",
     "evaluate_text": "seqline.api",
     "explain": "seqline.api",
     "make_corpus": "seqline.data.toy",
     "train": "seqline.api",
+    "verify": "seqline.verifying.verification",
 }
 __all__ = [
     "ARCHITECTURES",
@@ -45,17 +55,22 @@ __all__ = [
     "LabelReport",
     "Labeller",
     "LanguageReport",
+    "More",
     "Report",
+    "Request",
+    "Sampling",
     "Trained",
     "Translation",
     "Translator",
     "UserError",
+    "compare",
     "evaluate",
     "evaluate_labels",
     "evaluate_text",
     "explain",
     "make_corpus",
     "train",
+    "verify",
 ]
 
 

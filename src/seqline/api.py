@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from seqline import label_report, language_report, report
 from seqline.config import Config
-from seqline.data.plain import Text, read_plain, read_plain_set
-from seqline.data.text import PairSet, read_pairs, read_set
 from seqline.errors import UserError
 from seqline.generator import Generator
+from seqline.judging.comparison import Resampling
+from seqline.judging.reading import read_scored, read_scored_text, read_system, read_training
+from seqline.judging.systems import RunSystem
 from seqline.label_report import LabelReport
 from seqline.labeller import Labeller
 from seqline.language_report import LanguageReport
 from seqline.recording.by_hand import Rows
 from seqline.recording.learning import with_training
-from seqline.report import Report
+from seqline.report import Report, Wanted
 from seqline.run import Trained
 from seqline.run import train as train_run
 from seqline.run_folder import Run, load_run
@@ -68,8 +69,31 @@ def train(
     return train_run(Config().replace(**named, **(settings or {}), **given), out, resume=resume)
 
 
+@dataclass(frozen=True)
+class Judging:
+    """More of how a run is judged.
+
+    Args:
+        resamples: trials of each test of significance.
+        seed: of the tests; the same seed gives the same p-values.
+        num_examples: the most sentences listed as worst, as gains and as losses.
+    """
+
+    resamples: int = Resampling.resamples
+    seed: int = Resampling.seed
+    num_examples: int = Wanted.num_examples
+
+
 def evaluate(
-    run: PathLike | Translator, data: PathLike, *, beam_size: int | None = None, lowercase: bool = False
+    run: PathLike | Translator,
+    data: PathLike,
+    *,
+    beam_size: int | None = None,
+    lowercase: bool = False,
+    metrics: Sequence[str] = (),
+    against: PathLike | Translator | None = None,
+    frequencies: PathLike | None = None,
+    more: Judging | None = None,
 ) -> Report:
     """Score a translating run on a corpus, as `seqline evaluate RUN DATA`.
 
@@ -78,13 +102,27 @@ def evaluate(
         data: TSV, "SRC,TGT", JSONL, or a folder, of which the test set is taken.
         beam_size: 1 is greedy; None: the run's own.
         lowercase: add lowercased scores.
+        metrics: names beside BLEU, chrF2 and exact match: ter, wer, per, cer, rouge1, rouge2, rougeL, distinct, or all.
+        against: a system to compare with: another run, or a text file with one output a line.
+        frequencies: the training text: adds word F1 by how often a word stands in its target side.
+        more: all else.
 
     Raises:
-        UserError: no such run or data, or a run for another task.
+        UserError: no such run or data, a run for another task, or an unknown metric.
     """
+    more = more or Judging()
     translator = run if isinstance(run, Translator) else Translator.load(run)
-    pairs = read_scored(os.fspath(data), translator.data.keys)
-    return report.evaluate(translator, pairs, beam_size=beam_size, lowercase=lowercase)
+    keys = translator.data.keys
+    pairs = read_scored(os.fspath(data), keys)
+    rival = RunSystem(against) if isinstance(against, Translator) else against
+    wanted = Wanted(
+        metrics=tuple(metrics),
+        training=None if frequencies is None else read_training(os.fspath(frequencies), keys),
+        against=read_system(os.fspath(rival), pairs) if isinstance(rival, str | os.PathLike) else rival,
+        resampling=Resampling(more.resamples, more.seed),
+        num_examples=more.num_examples,
+    )
+    return report.evaluate(translator, pairs, beam_size=beam_size, lowercase=lowercase, wanted=wanted)
 
 
 def evaluate_text(run: PathLike | Run, data: PathLike) -> LanguageReport:
@@ -178,27 +216,3 @@ def explain(
             raise UserError(what, where=name, fix="leave it out")
     trace = _USERS.get(task, Labeller).of(loaded).explain(text, **given)
     return with_training(trace, loaded) if training else trace
-
-
-def read_scored(data: str, keys: tuple[str, str]) -> PairSet:
-    """Read the pairs to score: a set, or the test set of a folder.
-
-    Raises:
-        UserError: nothing there, or no test set in the folder.
-    """
-    pairs = read_set(data, "test", keys) if Path(data).is_dir() else read_pairs(data, keys)
-    if pairs is None:
-        raise UserError("no test set in this folder", where=data, fix="name the file itself")
-    return pairs
-
-
-def read_scored_text(data: str) -> Text:
-    """Read the text to score: a file, or the test text of a folder.
-
-    Raises:
-        UserError: nothing there, or no test text in the folder.
-    """
-    text = read_plain_set(data, "test") if Path(data).is_dir() else read_plain(data)
-    if text is None:
-        raise UserError("no test text in this folder", where=data, fix="name the file itself")
-    return text

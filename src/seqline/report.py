@@ -2,81 +2,118 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from seqline.data.batch import collate
-from seqline.data.loader import plan_in_order
-from seqline.data.text import Pair, PairSet, Tally, drop_blank, normalize_whitespace, require_pairs
-from seqline.data.tokenizer import UNK
+from seqline.data.text import PairSet, normalize_whitespace, require_pairs
 from seqline.evaluation.alignment import Reading
 from seqline.evaluation.alignment_metrics import AlignmentScore, GoldLinks, score_alignments
-from seqline.evaluation.text_checks import choose_tokenizer, text_warnings
-from seqline.evaluation.text_metrics import (
-    LengthBucket,
-    Score,
-    bleu,
-    bleu_by_length,
-    chrf,
-    exact_match,
-    short_and_long,
-)
-from seqline.prepare import encode_pairs, lengths_of
-from seqline.training.loss import smoothed_cross_entropy
-from seqline.translator import Translation, Translator
-
-EVERY_LENGTH = 10**9
+from seqline.evaluation.text_metrics import LengthBucket, Score
+from seqline.files import PathLike, write_text
+from seqline.judging.comparison import Comparison, Resampling, compare, differing
+from seqline.judging.judge import Judged, Lines, Standards, judge
+from seqline.judging.page import page
+from seqline.judging.systems import Likelihood, RunSystem, Search, System
+from seqline.judging.systems import likelihood as likelihood
+from seqline.translating.outputs import Translation
+from seqline.translator import Translator
+from seqline.visualize.html import seqline_version
 
 
 @dataclass(frozen=True)
-class Likelihood:
-    """How probable the references are, the true prefix given (teacher forcing), over every pair with both sides.
+class Wanted:
+    """More of what a report holds.
 
-    nats_per_token: minus log p, per target piece, `</s>` included; `perplexity` is its exponential. Pieces depend on the
-    tokenizer; nats_per_character (of the references as they are scored, line ends not counted) do not.
-    num_unknown: target words or characters outside the vocabulary, each scored as one `<unk>`.
+    Args:
+        metrics: names of METRICS beside BLEU, chrF2 and exact match, or "distinct" for how varied the outputs are.
+        training: lines of the training text, target side: adds word F1 by how often a word stands there.
+        gold: links of every pair; the references are then aligned and scored against them.
+        reading: which layer and head aligns; None: the mean over the heads of the last layer.
+        against: another system, which is judged on the same pairs and compared.
+        resampling: how the tests of the comparison draw; None: the defaults.
+        num_examples: the most sentences listed as worst, as gains and as losses.
     """
 
-    nats_per_token: float
-    perplexity: float
-    nats_per_character: float
-    num_tokens: int
-    num_characters: int
-    num_unknown: int
+    metrics: tuple[str, ...] = ()
+    training: Sequence[str] | None = None
+    gold: Sequence[GoldLinks] | None = None
+    reading: Reading | None = None
+    against: System | None = None
+    resampling: Resampling | None = None
+    num_examples: int = 10
 
 
 @dataclass(frozen=True)
 class Report:
-    """What `seqline evaluate` found."""
+    """What `seqline evaluate` found.
 
-    num_sentences: int
+    run, data: what was judged on what. judged: its scores. translations: what it gave. likelihood: of the references.
+    comparison: with another system, where there is one.
+    """
+
+    run: str
+    data: str
     beam_size: int
-    scores: tuple[Score, ...]
+    judged: Judged
     likelihood: Likelihood
-    by_length: tuple[LengthBucket, ...]
-    short_and_long: tuple[LengthBucket, LengthBucket]
-    num_cut: int
-    warnings: tuple[str, ...]
     translations: tuple[Translation, ...]
     alignment: AlignmentScore | None = None
+    comparison: Comparison | None = None
+
+    @property
+    def num_sentences(self) -> int:
+        """Sentences that were judged."""
+        return len(self.judged.answers.texts)
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """BLEU, chrF2 and exact match, and what else was asked for."""
+        return self.judged.scores
+
+    @property
+    def by_length(self) -> tuple[LengthBucket, ...]:
+        """BLEU by source length."""
+        return self.judged.by_length
+
+    @property
+    def short_and_long(self) -> tuple[LengthBucket, LengthBucket]:
+        """BLEU of sources of at most 10 units and of over 25."""
+        return self.judged.short_and_long
+
+    @property
+    def num_cut(self) -> int:
+        """Outputs that stop at the length limit."""
+        return self.judged.faults.num_cut
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes the scores hard to compare, with others and with the system beside it."""
+        notes = () if self.comparison is None else self.comparison.notes
+        return (*self.judged.warnings, *notes)
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything but the translations as plain values."""
+        """Return everything but the translations as plain values: all that the page shows."""
         return {
+            "run": self.run,
+            "data": self.data,
+            "version": seqline_version(),
             "num_sentences": self.num_sentences,
             "beam_size": self.beam_size,
-            "scores": [score._asdict() for score in self.scores],
-            "likelihood": asdict(self.likelihood),
-            "by_length": [{"label": bucket.label, **bucket._asdict()} for bucket in self.by_length],
-            "short_and_long": [bucket._asdict() for bucket in self.short_and_long],
-            "num_cut": self.num_cut,
-            "warnings": list(self.warnings),
+            **self.judged.as_json(),
+            "likelihood": self.likelihood.as_json(),
+            "worst": [one._asdict() for one in self.judged.worst],
             **({} if self.alignment is None else {"alignment": self.alignment.as_json()}),
+            **({} if self.comparison is None else {"against": self.comparison.as_json()}),
         }
+
+    def save(self, path: PathLike) -> None:
+        """Write the report as one HTML page, in place of what stands there; it opens from a disk and needs no network.
+
+        Raises:
+            UserError: the file cannot be written.
+        """
+        write_text(path, page(self.as_json()))
 
 
 def evaluate(
@@ -87,8 +124,7 @@ def evaluate(
     lowercase: bool = False,
     batch_rows: int | None = None,
     on_done: Callable[[int], None] | None = None,
-    gold: Sequence[GoldLinks] | None = None,
-    reading: Reading | None = None,
+    wanted: Wanted | None = None,
 ) -> Report:
     """Score a model on pairs of raw text.
 
@@ -96,70 +132,44 @@ def evaluate(
         translator: the model.
         pairs: sources and references; blank sources are translated to blank lines and count.
         beam_size: 1 is greedy; None: the run's own.
-        lowercase: add lowercased BLEU and chrF2 beside the cased ones, and use case-blind BLEU by length.
+        lowercase: add lowercased scores beside the cased ones, and use case-blind BLEU by length.
         batch_rows: the most sentences searched at once.
         on_done: told how many more sentences are translated.
-        gold: links of every pair; the references are then aligned and scored against them.
-        reading: which layer and head aligns; None: the mean over the heads of the last layer.
+        wanted: all else.
 
     Raises:
-        UserError: no pair to score, or `gold` for a model that has no attention to its source.
+        UserError: no pair to score, an unknown metric, or gold links for a model that has no attention to its source.
     """
+    wanted = wanted or Wanted()
     require_pairs(pairs)
-    alignment = (
-        None if gold is None else score_alignments(translator.align([p[:2] for p in pairs.pairs], reading), gold)
+    standards = Standards(wanted.metrics, lowercase, wanted.training, wanted.num_examples)
+    alignment = None
+    if wanted.gold is not None:
+        alignment = score_alignments(translator.align([p[:2] for p in pairs.pairs], wanted.reading), wanted.gold)
+    lines = _lines(translator, pairs)
+    system, search = RunSystem(translator), Search(beam_size, batch_rows, on_done)
+    answers = system.answer(pairs, search)
+    judged, likely = judge(answers, lines, standards), system.likelihood(pairs)
+    comparison = None
+    if wanted.against is not None:
+        other = judge(wanted.against.answer(pairs, search), lines, standards)
+        notes = differing(system.settings(search), wanted.against.settings(search))
+        both = likely, wanted.against.likelihood(pairs)
+        comparison = compare(judged, other, lines, both, notes, wanted.resampling, wanted.num_examples)
+    return Report(
+        run=system.name,
+        data=pairs.name,
+        beam_size=beam_size or translator.decoding.beam_size,
+        judged=judged,
+        likelihood=likely,
+        translations=answers.translations,
+        alignment=alignment,
+        comparison=comparison,
     )
-    sources, references = [p.source for p in pairs.pairs], [p.target for p in pairs.pairs]
+
+
+def _lines(translator: Translator, pairs: PairSet) -> Lines:
+    references = [pair.target for pair in pairs.pairs]
     if translator.data.normalize_whitespace:
         references = [normalize_whitespace(reference) for reference in references]
-    translations = translator.translate(sources, beam_size=beam_size, batch_rows=batch_rows, on_done=on_done)
-    outputs = [t.text for t in translations]
-    tokenize = choose_tokenizer(references)
-    cases = (False, True) if lowercase else (False,)
-    scores = [
-        *(bleu(outputs, references, lowercase=case, tokenize=tokenize) for case in cases),
-        *(chrf(outputs, references, lowercase=case) for case in cases),
-        exact_match(outputs, references),
-    ]
-    lines = sources, outputs, references
-    return Report(
-        num_sentences=len(outputs),
-        beam_size=beam_size or translator.decoding.beam_size,
-        scores=tuple(scores),
-        likelihood=likelihood(translator, pairs),
-        by_length=tuple(bleu_by_length(*lines, lowercase=lowercase, tokenize=tokenize)),
-        short_and_long=short_and_long(*lines, lowercase=lowercase, tokenize=tokenize),
-        num_cut=sum(not t.outputs[0].is_finished for t in translations),
-        warnings=tuple(text_warnings(outputs, references, tokenize=tokenize)),
-        translations=tuple(translations),
-        alignment=alignment,
-    )
-
-
-@torch.no_grad()
-def likelihood(translator: Translator, pairs: PairSet) -> Likelihood:
-    """Measure how probable the references are; sums over all pairs, divided once."""
-    if translator.data.normalize_whitespace:
-        spaced = [Pair(normalize_whitespace(p.source), normalize_whitespace(p.target), p.line) for p in pairs.pairs]
-        pairs = PairSet(pairs.name, spaced)
-    kept = drop_blank(pairs, Tally(len(pairs.pairs)))
-    require_pairs(kept, pairs.name)
-    _, examples = encode_pairs(kept, translator.tokenizers, EVERY_LENGTH, Tally(len(kept.pairs)))
-    device = next(translator.model.parameters()).device
-    lengths = [max(both) for both in zip(*lengths_of(examples), strict=True)]
-    sums: list[float] = []
-    for rows in plan_in_order(lengths, translator.decoding.batch_tokens):
-        batch = collate(examples, rows).to(device)
-        logits = translator.model(batch.source, batch.source_is_real, batch.target_in)
-        part = smoothed_cross_entropy(logits, batch.target_out, batch.target_is_real, 0.0)
-        sums.append(part.negative_log_likelihood.item())
-    total, num_tokens = math.fsum(sums), sum(len(e.target) + 1 for e in examples)
-    num_characters = sum(len(p.target) for p in kept.pairs)
-    return Likelihood(
-        nats_per_token=total / num_tokens,
-        perplexity=math.exp(min(700.0, total / num_tokens)),
-        nats_per_character=total / num_characters,
-        num_tokens=num_tokens,
-        num_characters=num_characters,
-        num_unknown=sum(e.target.count(UNK) for e in examples),
-    )
+    return Lines([pair.source for pair in pairs.pairs], references, [pair.line for pair in pairs.pairs])

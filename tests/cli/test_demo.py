@@ -14,7 +14,7 @@ from seqline import tour
 from seqline.errors import UserError
 from seqline.run_folder import load_run
 from seqline.tour import Row, as_table, show_translation, train_all, training
-from seqline.translator import Output, Translation
+from seqline.translating.outputs import Output, Translation
 
 from .conftest import Seqline
 

@@ -11,6 +11,7 @@ import torch
 from seqline.config import Config
 from seqline.data.plain import mark_newlines
 from seqline.data.tokenizer import train_tokenizer
+from seqline.decoding import Sampling
 from seqline.generator import Generator
 from seqline.run_folder import Tokenizers, build_model, finish_run, start_run
 
@@ -66,7 +67,7 @@ def test_the_prompt_comes_first_and_newlines_stay(seqline: Seqline, stream: Path
 def test_options_reach_the_generator(seqline: Seqline, stream: Path) -> None:
     options = ("--temperature", "0.7", "--top-k", "4", "--top-p", "0.9", "--seed", "7", "--samples", "3")
     expected = Generator.load(stream).generate(
-        "to", max_tokens=9, temperature=0.7, top_k=4, top_p=0.9, seed=7, num_samples=3
+        "to", max_tokens=9, num_samples=3, sampling=Sampling(temperature=0.7, seed=7, top_k=4, top_p=0.9)
     )
     assert len({sample.text for sample in expected}) == 3
     outcome = seqline("generate", stream, "to", "--max-tokens", "9", *options)
@@ -94,8 +95,8 @@ def test_the_end_of_a_line_on_standard_input_is_no_part_of_it(seqline: Seqline, 
 
 def test_what_cannot_be_is_refused(refused: Refused, stream: Path, lines: Path) -> None:
     assert refused("generate", stream, "--temperature", "-1").startswith(
-        "error: temperature: must be a number from 0 up"
+        "error: --temperature: must be a number from 0 up"
     )
-    assert refused("generate", stream, "--top-p", "0").startswith("error: top_p: must be above 0 and at most 1")
+    assert refused("generate", stream, "--top-p", "0").startswith("error: --top-p: must be above 0 and at most 1")
     assert "this model knows single lines" in refused("generate", lines, "-", stdin=b"to\nbe\n")
     assert "use `seqline generate`" in refused("tag", stream)

@@ -16,7 +16,19 @@ from .conftest import Seqline
 HEAVY = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "matplotlib", "starlette", "uvicorn")
 TYPER_ITSELF = ("pydantic", "typer", "rich")
 C_LOCALE = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
-COMMANDS = ("demo", "train", "translate", "evaluate", "info", "studio", "data", "data toy")
+COMMANDS = (
+    "demo",
+    "train",
+    "translate",
+    "evaluate",
+    "compare",
+    "score",
+    "verify",
+    "info",
+    "studio",
+    "data",
+    "data toy",
+)
 
 
 def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

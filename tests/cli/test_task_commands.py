@@ -9,6 +9,7 @@ import pytest
 
 from seqline.api import evaluate_labels, evaluate_text
 from seqline.architectures import ARCHITECTURES
+from seqline.decoding import Sampling
 from seqline.generator import Generator
 from seqline.run_folder import load_run
 from seqline.tasks import TASKS
@@ -90,7 +91,8 @@ def test_the_list_for_machines(seqline: Seqline) -> None:
 
 def test_generating(seqline: Seqline, runs: dict[str, Path]) -> None:
     run = runs["language_model"] / "run"
-    samples = Generator.load(run).generate("the cat\n", max_tokens=9, num_samples=2, seed=3, top_k=5, temperature=0.8)
+    how = Sampling(temperature=0.8, seed=3, top_k=5)
+    samples = Generator.load(run).generate("the cat\n", max_tokens=9, num_samples=2, sampling=how)
     how = ("--max-tokens", 9, "--samples", 2, "--seed", 3, "--top-k", 5, "--temperature", 0.8)
     ended = seqline("generate", run, "the cat\n", *how)
     assert (ended.code, ended.stderr) == (0, "")
@@ -227,6 +229,9 @@ def test_a_training_is_refused(
         (("evaluate", "language_model", "a.txt", "--beam", "2"), ("--beam", "language_model", "leave it out")),
         (("evaluate", "language_model", "a.txt", "--by-length"), ("--by-length", "language_model")),
         (("evaluate", "language_model", "a.txt", "--lowercase"), ("--lowercase", "language_model")),
+        (("evaluate", "language_model", "a.txt", "--metrics", "ter"), ("--metrics", "language_model")),
+        (("evaluate", "language_model", "a.txt", "--against", "a.txt"), ("--against", "language_model")),
+        (("evaluate", "tagging", "bad.tsv", "--report", "a.html"), ("--report", "tagging")),
         (("evaluate", "language_model", "a.txt", "--batch", "2"), ("--batch", "language_model")),
         (("evaluate", "language_model", "a.txt", "--keys", "a,b"), ("--keys", "language_model")),
         (("evaluate", "language_model", "blank.txt"), ("blank.txt", "no text in it")),
@@ -235,7 +240,7 @@ def test_a_training_is_refused(
         (("evaluate", "tagging", "bad.tsv", "--beam", "2"), ("--beam", "tagging")),
         (("evaluate", "classification", "bad.tsv", "--by-length"), ("--by-length", "classification")),
         (("generate", "language_model", "a", "--temperature", "-1"), ("temperature", "-1")),
-        (("generate", "language_model", "a", "--top-p", "2"), ("top_p", "2")),
+        (("generate", "language_model", "a", "--top-p", "2"), ("--top-p", "2")),
         (("generate", "language_model", "a", "--top-k", "0"), ("--top-k", "1")),
         (("generate", "language_model", "a", "--samples", "0"), ("--samples", "1")),
     ],

@@ -91,7 +91,9 @@ def test_json_lines_say_everything(seqline: Seqline, reversing_run: ReversingRun
     for record in records:
         assert record["text"] == record["outputs"][0]["text"]
         for output in record["outputs"]:
-            assert set(output) == {"text", "score", "log_probability", "num_tokens", "max_tokens", "is_finished"}
+            assert set(output) == {
+                *("text", "score", "log_probability", "num_tokens", "max_tokens", "is_finished", "repetition", "unmet")
+            }
     best, second = records[0]["outputs"]
     assert best["score"] >= second["score"]
     assert best["text"] != second["text"]
@@ -134,14 +136,8 @@ def test_a_beam_of_one_is_greedy_and_another_than_the_default(seqline: Seqline, 
 
 
 def test_outputs_cut_at_the_limit_are_counted_on_stderr(seqline: Seqline, reversing_run: ReversingRun) -> None:
-    import seqline.translator as module
-
-    limit = module.Translator.max_length
-    try:
-        module.Translator.max_length = lambda self, source_length: 2  # type: ignore[method-assign]
-        code, out, err = seqline("translate", reversing_run.folder, "-", "--json", stdin=b"a b c d e\n\nb c d a\n")
-    finally:
-        module.Translator.max_length = limit
+    short = ("--set", "max_length_factor=0", "--set", "max_length_extra=2")
+    code, out, err = seqline("translate", reversing_run.folder, "-", "--json", *short, stdin=b"a b c d e\n\nb c d a\n")
     assert code == 0
     records = [json.loads(line) for line in out.splitlines()]
     assert [record["outputs"][0]["is_finished"] for record in records] == [False, True, False]

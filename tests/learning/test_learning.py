@@ -12,6 +12,7 @@ import pytest
 
 import seqline
 from seqline.architectures import ARCHITECTURES
+from seqline.decoding import Sampling
 from seqline.generator import Generator
 
 TRANSLATORS = tuple(name for name, recipe in ARCHITECTURES.items() if recipe.build)
@@ -132,7 +133,9 @@ def test_every_language_model_recalls_what_it_has_read(arch: str, tmp_path: Path
     assert too_many <= (0.8 if arch == "simple-rnn" else 0.25)
     if arch != "simple-rnn":
         generator = Generator.load(run)
-        recalled = [generator.generate(f"{half} |", temperature=0.0)[0].text for half in halves[-50:]]
+        recalled = [
+            generator.generate(f"{half} |", sampling=Sampling(temperature=0.0))[0].text for half in halves[-50:]
+        ]
         assert sum(a.split() == b.split() for a, b in zip(recalled, halves[-50:], strict=True)) >= 40
 
 

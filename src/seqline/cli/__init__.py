@@ -11,7 +11,22 @@ from types import FrameType
 
 import typer
 
-from seqline.cli import classify, data, demo, evaluate, explain, generate, info, studio, tag, train, translate
+from seqline.cli import (
+    classify,
+    compare,
+    data,
+    demo,
+    evaluate,
+    explain,
+    generate,
+    info,
+    score,
+    studio,
+    tag,
+    train,
+    translate,
+    verify,
+)
 from seqline.errors import Stopped, UserError
 
 MOST_SHOWN = 1000  # characters of an error line
@@ -33,8 +48,11 @@ COMMANDS = (
     tag.tag,
     classify.classify,
     evaluate.evaluate,
+    compare.compare,
+    score.score,
     explain.explain,
     info.info,
+    verify.verify,
     studio.studio,
 )
 for command in COMMANDS:
@@ -93,7 +111,7 @@ def _status(error: BaseException) -> int:
         case Stopped():
             _complain(error.reason)
             return 143 if error.reason == "terminated" else 130
-        case BrokenPipeError():
+        case BrokenPipeError() | SystemExit():  # typer turns the first into the second
             # The reader (head, less) has gone; what Python would still flush at exit must go nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +14,12 @@ from seqline.cli.options import (
     AlignLayer,
     Beam,
     Device,
+    Ensemble,
     Json,
     Keys,
+    SearchSettings,
     Threads,
+    as_asked,
     prepare_torch,
     print_json,
     refuse_reading,
@@ -26,12 +31,12 @@ from seqline.errors import UserError
 
 if TYPE_CHECKING:
     from seqline.data.text import PairSet
-    from seqline.evaluation.alignment import Reading
     from seqline.evaluation.alignment_metrics import GoldLinks
+    from seqline.judging.comparison import Resampling
     from seqline.label_report import LabelReport
-    from seqline.language_report import LanguageReport
-    from seqline.report import Report
+    from seqline.report import Report, Wanted
     from seqline.run_folder import Run
+    from seqline.translator import Translator
 
 
 def evaluate(
@@ -40,10 +45,43 @@ def evaluate(
         str,
         typer.Argument(help="TSV, SRC,TGT, JSONL (plain text for lm), or a folder, of which the test set is taken."),
     ],
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="More metrics: ter, wer, per, cer, rouge1, rouge2, rougeL, distinct (how varied the outputs are), or all.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN2|FILE",
+            help="Compare with another run, or with a text file of one output a line: differences, intervals, p-values.",
+        ),
+    ] = None,
+    resamples: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="Trials of each test of --against. Default: 10000.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the tests of --against. Default: 12345.")] = None,
     by_length: Annotated[bool, typer.Option("--by-length", help="Add BLEU by source length.")] = False,
+    frequencies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TRAINING",
+            help="Training text (pairs, or target lines): add word F1 by how often a word stands there.",
+        ),
+    ] = None,
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Add lowercased scores beside the cased ones.")
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE.html", help="Write a page with all of it, the worst sentences too."),
+    ] = None,
+    examples: Annotated[
+        int | None,
+        typer.Option(min=0, max=1000, help="Sentences a list, in --report and --json. Default: 10."),
+    ] = None,
     alignments: Annotated[
         Path | None,
         typer.Option(
@@ -54,6 +92,8 @@ def evaluate(
     align_layer: AlignLayer = None,
     align_head: AlignHead = None,
     beam: Beam = None,
+    ensemble: Ensemble = None,
+    settings: SearchSettings = None,
     batch_rows: Annotated[int | None, typer.Option("--batch", min=1, help="The most sentences at once.")] = None,
     keys: Keys = None,
     device: Device = "cpu",
@@ -62,35 +102,68 @@ def evaluate(
 ) -> None:
     """Score a run: BLEU, chrF2 and perplexity of translations, likelihood of a text, accuracy and F1 of labels."""
     refuse_reading(align_layer, align_head, is_used=alignments is not None)
+    _check_options(page, against, [data, against, frequencies, alignments], resamples=resamples, seed=seed)
     prepare_torch(device, threads)
 
-    from seqline.api import read_scored, read_scored_text
+    from seqline.cli import report_lines
     from seqline.evaluation.alignment import Reading
+    from seqline.judging.reading import read_scored, read_scored_text
     from seqline.language_report import evaluate as evaluate_text
     from seqline.run_folder import load_run
+    from seqline.translator import Translator
 
     loaded = load_run(run, device)
-    task = loaded.config.data.task
+    task, names = loaded.config.data.task, split_keys(keys) if keys else loaded.config.data.keys
     if task != "translation":
+        _refuse(task, metrics=metrics, against=against, frequencies=frequencies, report=page, examples=examples)
         _refuse(task, by_length=by_length, lowercase=lowercase, beam=beam, alignments=alignments)
+        _refuse(task, ensemble=ensemble, set=settings)
     if task == "language_model":
         _refuse(task, batch=batch_rows, keys=keys)
         found = evaluate_text(loaded, read_scored_text(data))
-        lines = _language_lines(found)
+        lines = report_lines.language_lines(found)
+    elif task == "translation":
+        pairs = read_scored(data, names)
+        wanted = _wanted(pairs, names, device, metrics, against, frequencies, examples)
+        wanted = replace(
+            wanted,
+            gold=None if alignments is None else _read_gold(str(alignments), pairs),
+            reading=Reading(align_layer, align_head),
+            resampling=_resampling(resamples, seed),
+        )
+        translator = as_asked(Translator.of(loaded), ensemble, settings, device)
+        found = _translations(translator, pairs, beam, batch_rows, lowercase, wanted)
+        lines = report_lines.translation_lines(found, by_length=by_length)
+        found = replace(found, run=" + ".join(map(str, [run, *(ensemble or ())])), data=data)
+        if page is not None:
+            found.save(page)
+            lines.append(f"written: {page}")
     else:
-        pairs = read_scored(data, split_keys(keys) if keys else loaded.config.data.keys)
-        if task == "translation":
-            gold = None if alignments is None else _read_gold(str(alignments), pairs)
-            reading = Reading(align_layer, align_head)
-            found = _translations(loaded, pairs, beam, batch_rows, lowercase, gold, reading)
-            lines = _lines(found, by_length)
-        else:
-            found = _labels(loaded, pairs, batch_rows)
-            lines = _label_lines(found)
+        found = _labels(loaded, read_scored(data, names), batch_rows)
+        lines = report_lines.label_lines(found)
     if as_json:
-        print_json({"run": str(run), "data": data, **found.as_json()})
+        print_json({"run": str(run), "data": data, **found.as_json(), **({"report": str(page)} if page else {})})
     else:
         write_lines(lines)
+
+
+def _check_options(page: Path | None, against: str | None, sources: list[object], **of_tests: int | None) -> None:
+    """Refuse before any work what has no meaning or could not be written behind it."""
+    for name, value in of_tests.items():
+        if value is not None and against is None:
+            raise UserError("has no meaning without --against", where=f"--{name}", fix="add --against or leave it out")
+    if [str(source) for source in sources].count("-") > 1:
+        raise UserError("standard input can be read only once", where="-", fix="name a file for all but one")
+    if page is None:
+        return
+    from seqline.files import refuse_taken
+
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise UserError("expected a name that ends in .html", where=f"--report {page}", fix="--json prints the numbers")
+    if not os.path.lexists(page):
+        refuse_taken(page)
+    elif not page.is_file():
+        raise UserError("is no file", where=f"--report {page}", fix="name a file; one that exists is replaced")
 
 
 def _refuse(task: str, **options: object) -> None:
@@ -109,29 +182,54 @@ def _read_gold(file: str, pairs: PairSet) -> list[GoldLinks]:
     return gold
 
 
+def _wanted(
+    pairs: PairSet,
+    names: tuple[str, str],
+    device: str,
+    metrics: str | None,
+    against: str | None,
+    frequencies: str | None,
+    examples: int | None,
+) -> Wanted:
+    from seqline.judging.reading import read_system, read_training
+    from seqline.report import Wanted
+
+    return Wanted(
+        metrics=tuple(name.strip() for name in metrics.split(",")) if metrics else (),
+        training=None if frequencies is None else read_training(frequencies, names),
+        against=None if against is None else read_system(against, pairs, device),
+        num_examples=Wanted.num_examples if examples is None else examples,
+    )
+
+
+def _resampling(resamples: int | None, seed: int | None) -> Resampling:
+    from seqline.judging.comparison import Resampling
+
+    default = Resampling()
+    return Resampling(resamples or default.resamples, default.seed if seed is None else seed)
+
+
 def _translations(
-    loaded: Run,
+    translator: Translator,
     pairs: PairSet,
     beam: int | None,
     batch_rows: int | None,
     lowercase: bool,
-    gold: list[GoldLinks] | None,
-    reading: Reading,
+    wanted: Wanted,
 ) -> Report:
     from seqline.cli.progress import counting
     from seqline.report import evaluate as evaluate_run
-    from seqline.translator import Translator
 
-    with counting("translating", len(pairs.pairs)) as on_done:
+    num_runs = 1 if wanted.against is None else 1 + wanted.against.num_searches
+    with counting("translating", num_runs * len(pairs.pairs)) as on_done:
         report = evaluate_run(
-            Translator.of(loaded),
+            translator,
             pairs,
             beam_size=beam,
             lowercase=lowercase,
             batch_rows=batch_rows,
             on_done=on_done,
-            gold=gold,
-            reading=reading,
+            wanted=wanted,
         )
     for warning in report.warnings:
         say(f"warning: {warning}")
@@ -144,70 +242,3 @@ def _labels(loaded: Run, pairs: PairSet, batch_rows: int | None) -> LabelReport:
 
     with counting("labelling", len(pairs.pairs)) as on_done:
         return evaluate_run(loaded, pairs, batch_rows=batch_rows, on_done=on_done)
-
-
-def _language_lines(report: LanguageReport) -> list[str]:
-    lines = [f"{report.num_characters:,} characters, {report.num_tokens:,} pieces"]
-    if report.num_unknown:
-        lines.append(f"{report.num_unknown:,} pieces are outside the vocabulary (<unk>)")
-    for found in report.protocols:
-        lines += [
-            f"{found.name}:",
-            f"  {found.nats_per_token:.4f} nats a piece (perplexity {found.perplexity:.3f}); "
-            f"{found.nats_per_character:.4f} nats, {found.bits_per_character:.4f} bits per character",
-        ]
-    return lines
-
-
-def _label_lines(report: LabelReport) -> list[str]:
-    lines: list[str] = []
-    if report.tags is not None:
-        tags = report.tags
-        lines = [f"{report.num_examples:,} lines, {tags.num_tokens:,} tokens", f"accuracy = {100 * tags.accuracy:.2f}"]
-        rows = {"all entities": tags.entities, **tags.by_type} if tags.entities is not None else {}
-    else:
-        assert report.classes is not None
-        lines = [f"{report.num_examples:,} texts", f"accuracy = {100 * report.classes.accuracy:.2f}"]
-        lines.append(f"macro F1 = {100 * report.classes.macro_f1:.2f} (mean over the classes of the reference)")
-        rows = report.classes.by_class
-    if report.num_unknown:
-        lines.append(f"{report.num_unknown:,} labels of the reference are not known to the model and count as missed")
-    width = max(map(len, [*rows, "label"]))
-    if rows:
-        lines.append(f"{'label':<{width}}{'precision':>11}{'recall':>9}{'F1':>9}{'there':>9}")
-    for name, share in rows.items():
-        if share is not None:
-            numbers = f"{100 * share.precision:>11.2f}{100 * share.recall:>9.2f}{100 * share.f1:>9.2f}"
-            lines.append(f"{name:<{width}}{numbers}{share.num_true:>9,}")
-    return lines
-
-
-def _lines(report: Report, by_length: bool) -> list[str]:
-    found = report.likelihood
-    search = "greedy" if report.beam_size == 1 else f"beam {report.beam_size}"
-    lines = [f"{report.num_sentences:,} sentences, {search}", *map(str, report.scores)]
-    lines.append(
-        f"perplexity = {found.perplexity:.3f} per target piece with </s> ({found.nats_per_token:.4f} nats, "
-        f"{found.num_tokens:,} pieces); {found.nats_per_character:.4f} nats per character"
-    )
-    if found.num_unknown:
-        lines.append(f"{found.num_unknown:,} target pieces are outside the vocabulary (<unk>)")
-    if report.num_cut:
-        lines.append(f"{report.num_cut:,} outputs did not end by themselves and were cut at the length limit")
-    if report.alignment is not None:
-        links = report.alignment
-        lines.append(
-            f"alignment error rate = {links.error_rate:.4f} (precision {links.precision:.4f}, recall {links.recall:.4f}; "
-            f"{links.num_found:,} links, {links.num_sure:,} sure ones in the gold)"
-        )
-    return [*lines, *(_table(report) if by_length else [])]
-
-
-def _table(report: Report) -> list[str]:
-    unit = report.by_length[0].unit
-    rows = [f"{'source ' + unit:<18}{'sentences':>10}{'BLEU':>8}{'length ratio':>14}"]
-    for bucket in report.by_length:
-        bleu = "-" if bucket.bleu is None else f"{bucket.bleu:.2f}"
-        ratio = "-" if bucket.length_ratio is None else f"{bucket.length_ratio:.3f}"
-        rows.append(f"{bucket.label:<18}{bucket.num_sentences:>10,}{bleu:>8}{ratio:>14}")
-    return rows

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from seqline.cli.options import Device, Json, Threads, check_utf8, prepare_torch, print_json, say, write_lines
+from seqline.cli.options import (
+    Device,
+    Json,
+    Threads,
+    check_utf8,
+    naming_options,
+    prepare_torch,
+    print_json,
+    say,
+    write_lines,
+)
 
 BETWEEN = "-----"
 
@@ -24,6 +34,7 @@ def generate(
     temperature: Annotated[float, typer.Option(help="Below 1 safer, above 1 bolder; 0 is greedy.")] = 1.0,
     top_k: Annotated[int | None, typer.Option(min=1, help="Draw from the K most probable pieces only.")] = None,
     top_p: Annotated[float, typer.Option(help="Draw from the most probable pieces with this share only.")] = 1.0,
+    typical_p: Annotated[float, typer.Option(help="Draw from the most typical pieces with this share only.")] = 1.0,
     seed: Annotated[int, typer.Option(help="The same seed draws the same text.")] = 0,
     num_samples: Annotated[
         int, typer.Option("--samples", min=1, max=10_000, help=f"How many; a line {BETWEEN} stands between them.")
@@ -36,6 +47,7 @@ def generate(
     prepare_torch(device, threads)
 
     from seqline.data.lines import read_text
+    from seqline.decoding import Sampling
     from seqline.generator import Generator
 
     check_utf8(prompt, "PROMPT")
@@ -45,15 +57,9 @@ def generate(
         text = text.removesuffix("\n")  # the end of the one line, and no part of it
     if unknown := generator.num_unknown(text):
         say(f"{unknown:,} pieces of the prompt are outside the vocabulary; the model reads <unk> in their place")
-    samples = generator.generate(
-        text,
-        max_tokens=max_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        seed=seed,
-        num_samples=num_samples,
-    )
+    with naming_options("temperature", "top_k", "top_p", "typical_p"):
+        sampling = Sampling(temperature, top_k, top_p, seed, typical_p)
+    samples = generator.generate(text, max_tokens=max_tokens, sampling=sampling, num_samples=num_samples)
     if as_json:
         rows = [{"text": s.text, "log_probability": s.log_probability, "num_tokens": s.num_tokens} for s in samples]
         print_json({"prompt": text, "samples": rows})

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seqline.errors import UserError
+
+if TYPE_CHECKING:
+    from seqline.translator import Translator
 
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, cuda:N, mps.")]
 Threads = Annotated[int | None, typer.Option(min=1, max=1024, help="CPU threads; all cores when not given.")]
@@ -21,6 +27,18 @@ AlignLayer = Annotated[
 ]
 AlignHead = Annotated[int | None, typer.Option(min=0, help="Its head, from 0; the mean over the heads when not given.")]
 
+Ensemble = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--ensemble", metavar="RUN", help="A run that RUN asks too at every step; repeatable. One target vocabulary."
+    ),
+]
+SearchSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="A setting of the search by RUN, such as decoding.length_penalty=gnmt:0.6."
+    ),
+]
 
 Keys = Annotated[
     str | None,
@@ -41,6 +59,55 @@ def refuse_reading(align_layer: int | None, align_head: int | None, *, is_used: 
     for name, value in (("--align-layer", align_layer), ("--align-head", align_head)):
         if value is not None and not is_used:
             raise UserError("has no meaning without --alignments", where=name, fix="add --alignments or leave it out")
+
+
+@contextmanager
+def naming_options(*names: str) -> Iterator[None]:
+    """Let errors about arguments of these names speak of the options by which they came: `n_best` is `--n-best` here."""
+    try:
+        yield
+    except UserError as error:
+        name = {"beam_size": "beam", "reranker": "rerank"}.get(error.where, error.where)
+        if name not in names:
+            raise
+        raise UserError(error.what, where=f"--{name.replace('_', '-')}", fix=error.fix) from error
+
+
+def load_translator(
+    run: Path, ensemble: Sequence[Path] | None, settings: Sequence[str] | None, device: str
+) -> Translator:
+    """Load a run, others that are asked with it at every step, and set how it searches.
+
+    Raises:
+        UserError: no such run, another target vocabulary, or a setting that is none of the search.
+    """
+    from seqline.translator import Translator
+
+    return as_asked(Translator.load(run, device=device), ensemble, settings, device)
+
+
+def as_asked(
+    translator: Translator, ensemble: Sequence[Path] | None, settings: Sequence[str] | None, device: str
+) -> Translator:
+    """Return a translator that asks other runs too, and searches by other settings.
+
+    Raises:
+        UserError: as `load_translator`.
+    """
+    from seqline.tables import parse_override
+    from seqline.translator import Translator
+
+    if ensemble:
+        translator = translator.ensemble([Translator.load(other, device=device) for other in ensemble])
+    changes: dict[str, Any] = {}
+    for setting in settings or ():
+        key, value = parse_override(setting, example="decoding.length_penalty=gnmt:0.6")
+        section, _, name = key.rpartition(".")
+        if section not in ("", "decoding"):
+            what = f"only settings of the search change here, not {key}"
+            raise UserError(what, where="--set", fix="write for instance decoding.length_penalty=gnmt:0.6")
+        changes[name] = value
+    return translator.with_decoding(**changes) if changes else translator
 
 
 def check_utf8(text: str, where: str) -> None:
@@ -81,8 +148,14 @@ def print_json(value: Any) -> None:
 
 def write_lines(lines: list[str]) -> None:
     r"""Write lines to stdout as UTF-8 with `\n`, whatever the locale."""
+    write_texts(["".join(f"{line}\n" for line in lines)])
+
+
+def write_texts(texts: Iterable[str]) -> None:
+    """Write texts to stdout as UTF-8, each as soon as it comes."""
     if sys.stdout is None:  # closed by the caller (>&-)
         raise UserError("is closed", where="standard output", fix="give the results somewhere to go")
     sys.stdout.flush()
-    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
-    sys.stdout.buffer.flush()
+    for text in texts:
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,26 +15,82 @@ from seqline.cli.options import (
     AlignLayer,
     Beam,
     Device,
+    Ensemble,
+    SearchSettings,
     Threads,
+    check_utf8,
+    load_translator,
+    naming_options,
     prepare_torch,
     refuse_reading,
     say,
     write_lines,
+    write_texts,
 )
 from seqline.errors import UserError
 from seqline.evaluation.alignment_metrics import format_links
 
 if TYPE_CHECKING:
-    from seqline.translator import Output, Translation
+    from seqline.decoding import Sampling
+    from seqline.translating.outputs import Output, Translation
+    from seqline.translating.requests import Request
+    from seqline.translator import Translator
+
+Phrases = list[str] | None
+NAMED = (
+    *("beam", "n_best", "mbr", "prefix", "must", "must_not", "alignments", "rerank", "rerank_weight"),
+    *("temperature", "top_k", "top_p", "typical_p"),
+)
+"""Arguments whose option has the same name."""
 
 
 def translate(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     file: Annotated[str, typer.Argument(help="Text to translate, a sentence a line; - is standard input.")] = "-",
     beam: Beam = None,
-    n_best: Annotated[int, typer.Option(min=1, help="Outputs a line, best first, separated by tabs.")] = 1,
+    n_best: Annotated[
+        int, typer.Option(min=1, help="Outputs a line, best first (drawn ones as they came), separated by tabs.")
+    ] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Put `score TAB` before each output.")] = False,
     output_format: Annotated[str, typer.Option("--format", help="text, or jsonl for one JSON object a line.")] = "text",
+    input_format: Annotated[
+        str,
+        typer.Option("--input", help='text, or jsonl: {"text": ..., "prefix": ..., "must": [...], "must_not": [...]}.'),
+    ] = "text",
+    prefix: Annotated[str, typer.Option(help="Every output begins with this text.")] = "",
+    must: Annotated[Phrases, typer.Option(metavar="PHRASE", help="Every output holds this phrase; repeatable.")] = None,
+    must_not: Annotated[
+        Phrases, typer.Option(metavar="PHRASE", help="No output holds this phrase; repeatable.")
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw outputs at random; --n-best of them.")] = False,
+    temperature: Annotated[
+        float | None, typer.Option(help="Of --sample and --mbr: below 1 safer, above 1 bolder.")
+    ] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Draw from the K most probable pieces only.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Draw from the most probable pieces with this share only.")
+    ] = None,
+    typical_p: Annotated[
+        float | None, typer.Option(help="Draw from the most typical pieces with this share only.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The same seed draws the same outputs; 0 when not given.")] = None,
+    mbr: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Draw N outputs, return the one nearest to all by chrF2.")
+    ] = 0,
+    ensemble: Ensemble = None,
+    rerank: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Rank what the beam found by this run's score too.")
+    ] = None,
+    rerank_weight: Annotated[
+        float | None, typer.Option(help="How often the other score counts; 1 when not given.")
+    ] = None,
+    settings: SearchSettings = None,
+    markup: Annotated[
+        bool, typer.Option("--markup", help="Tags and placeholders ({0}, %s) of a line stand in its output too.")
+    ] = False,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Print pieces as they come; greedy, or with --sample.")
+    ] = False,
     alignments: Annotated[
         bool,
         typer.Option("--alignments", help="Put `TAB i-j ...` behind each output: source and output words, from 0."),
@@ -46,51 +103,157 @@ def translate(
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
     """Translate a file or standard input; an empty line gives an empty line."""
-    if output_format not in ("text", "jsonl"):
-        raise UserError(f"expected text or jsonl, got {output_format!r}", where="--format")
+    _refuse_words({"--format": output_format, "--input": input_format})
     refuse_reading(align_layer, align_head, is_used=alignments)
+    drawing = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "typical_p": typical_p, "seed": seed}
+    _refuse_drawing(drawing, is_drawn=sample or mbr > 0)
+    if sample or mbr or stream:
+        _refuse_beam(beam if beam != 1 or not stream else None, settings)
+    for name, texts in (("--prefix", [prefix]), ("--must", must or []), ("--must-not", must_not or [])):
+        for text in texts:
+            check_utf8(text, name)
+    if rerank is None and rerank_weight is not None:
+        raise UserError("has no meaning without --rerank", where="--rerank-weight", fix="name a run, or leave it out")
+    if stream:
+        whole = {
+            "--n-best": n_best > 1, "--mbr": mbr, "--markup": markup,
+            "--rerank": rerank, "--alignments": alignments, "--scores": scores, "--must": must,
+            "--json": as_json or output_format == "jsonl", "--batch": batch_rows,
+        }  # fmt: skip
+        _refuse_whole(whole)
     prepare_torch(device, threads)
 
     from seqline.cli.progress import counting
-    from seqline.data.text import read_lines
+    from seqline.decoding import Sampling
     from seqline.evaluation.alignment import Reading
-    from seqline.translator import Translator
+    from seqline.translator import More
 
-    translator = Translator.load(run, device=device)
-    beam_size = beam or translator.decoding.beam_size
-    if n_best > beam_size:
-        raise UserError(f"{n_best} outputs need a beam of at least {n_best}, it is {beam_size}", where="--n-best")
-    reading = Reading(align_layer, align_head) if alignments else False
-    if reading:
-        translator.aligner(reading)  # refuse before the text is read
-    texts = read_lines(file)
-    with counting("translating", len(texts)) as on_done:
-        translations = translator.translate(
-            texts, beam_size=beam, n_best=n_best, batch_rows=batch_rows, on_done=on_done, alignments=reading
-        )
-    if as_json or output_format == "jsonl":
-        write_lines([_json_line(t) for t in translations])
-    else:
-        write_lines(["\t".join(_cells(t, scores)) for t in translations])
-    cut = sum(not t.outputs[0].is_finished for t in translations)
-    if cut:
-        say(f"{cut:,} of {len(texts):,} outputs did not end by themselves and were cut at the length limit")
+    translator = load_translator(run, ensemble, settings, device)
+    other = None if rerank is None else load_translator(rerank, None, None, device)
+    is_json = as_json or output_format == "jsonl"
+    with naming_options(*NAMED):
+        given = {name: value for name, value in drawing.items() if value is not None}
+        sampling = Sampling(**given) if sample or mbr else None
+        weight = 1.0 if rerank_weight is None else rerank_weight
+        more = More(sampling, mbr, other, weight, markup)
+        reading = Reading(align_layer, align_head) if alignments else False
+        options: dict[str, Any] = {"beam_size": beam, "n_best": n_best, "alignments": reading, "more": more}
+        translator.translate([], **options)  # refuse before the text is read
+        requests = _read_requests(file, input_format, (prefix, tuple(must or ()), tuple(must_not or ())))
+        if not is_json:
+            _refuse_line_ends(requests, file)
+        if stream:
+            translations = _stream(translator, requests, sampling)
+        else:
+            with counting("translating", len(requests)) as on_done:
+                translations = translator.translate(requests, batch_rows=batch_rows, on_done=on_done, **options)
+            write_lines([_json_line(t) if is_json else _text_line(t, scores) for t in translations])
+    for line in _remarks(translations):
+        say(line)
 
 
-def _cells(translation: Translation, with_scores: bool) -> list[str]:
+def _read_requests(file: str, input_format: str, wishes: tuple[str, tuple[str, ...], tuple[str, ...]]) -> list[Request]:
+    """Read what is to be translated; the wishes of the command line hold for every line, beside the line's own."""
+    from seqline.data.text import read_lines
+    from seqline.translating.requests import Request, parse_requests
+
+    lines, (prefix, must, must_not) = read_lines(file), wishes
+    if input_format == "text":
+        return [Request(line, prefix, must, must_not) for line in lines]
+    name = "standard input" if file == "-" else file
+    return [
+        Request(r.text, r.prefix or prefix, (*must, *r.must), (*must_not, *r.must_not))
+        for r in parse_requests(lines, name)
+    ]
+
+
+def _refuse_line_ends(requests: Sequence[Request], file: str) -> None:
+    texts = (text for r in requests for text in (r.text, r.prefix.replace("\t", "\n"), *r.must))
+    if any("\n" in text for text in texts):
+        what = "a text or a wish holds line ends or tabs, and a line of plain output is one text"
+        raise UserError(what, where=file, fix="add --format jsonl")
+
+
+def _refuse_beam(beam: int | None, settings: Sequence[str] | None) -> None:
+    """Refuse what acts on a beam where none is searched."""
+    names = {setting.partition("=")[0].strip().rpartition(".")[2]: f"--set {setting}" for setting in settings or ()}
+    given = {**({} if beam is None else {"beam_size": "--beam"}), **names}
+    for name in ("beam_size", "num_groups", "diversity", "coverage_penalty"):
+        if name in given:
+            what = "acts on a beam, and none is searched where outputs are drawn or streamed"
+            raise UserError(what, where=given[name], fix="leave out one of the two")
+
+
+def _refuse_words(formats: dict[str, str]) -> None:
+    for name, value in formats.items():
+        if value not in ("text", "jsonl"):
+            raise UserError(f"expected text or jsonl, got {value!r}", where=name)
+
+
+def _refuse_drawing(drawing: dict[str, Any], *, is_drawn: bool) -> None:
+    for name, value in drawing.items():
+        if value is not None and not is_drawn:
+            what = "has no meaning where nothing is drawn at random"
+            raise UserError(what, where=f"--{name.replace('_', '-')}", fix="add --sample or --mbr, or leave it out")
+
+
+def _refuse_whole(options: dict[str, Any]) -> None:
+    for name, value in options.items():
+        if value:
+            what = "needs the whole output, and --stream prints pieces as they come"
+            raise UserError(what, where=name, fix="leave out one of the two")
+
+
+def _stream(translator: Translator, requests: Sequence[Request], sampling: Sampling | None) -> list[Translation]:
+    """Print each translation piece by piece, a line a text."""
+    found: list[Translation] = []
+
+    def pieces(place: int, request: Request) -> Iterator[str]:
+        found.append((yield from translator.stream(request, sampling=sampling, place=place)))
+        yield "\n"
+
+    for place, request in enumerate(requests):
+        write_texts(pieces(place, request))
+    return found
+
+
+def _remarks(translations: Sequence[Translation]) -> list[str]:
+    """Return what is worth knowing of the best outputs, a line each."""
+    best = [t.outputs[0] for t in translations if t.source.strip()]
+    written = [output for output in best if output.num_tokens]
+    counts = {
+        "outputs did not end by themselves and were cut at the length limit": sum(not o.is_finished for o in written),
+        "outputs go round in circles": sum(o.repetition for o in written),
+        "outputs are empty": sum(not o.text.strip() for o in written),
+        "outputs lack a phrase that was asked for and found no room": sum(bool(o.unmet) for o in written),
+        "texts have no output: the rules, wishes and lengths asked for leave none": len(best) - len(written),
+        "lines truncated: the model has positions for their beginning only": sum(t.truncated for t in translations),
+    }
+    return [f"{count:,} of {len(translations):,} {what}" for what, count in counts.items() if count]
+
+
+def _text_line(translation: Translation, with_scores: bool) -> str:
     cells = []
     for output in translation.outputs:
         cells += [f"{output.score:.4f}", output.text] if with_scores else [output.text]
         if output.alignment is not None:
             cells.append(format_links(output.alignment))
-    return cells
+    return "\t".join(cells)
 
 
 def _json_line(translation: Translation) -> str:
     outputs = [_json_output(output) for output in translation.outputs]
     best = {"alignments": outputs[0]["alignments"]} if "alignments" in outputs[0] else {}
-    record = {"source": translation.source, "text": translation.text, **best, "outputs": outputs}
-    return json.dumps(record, ensure_ascii=False)
+    record = {
+        "source": translation.source,
+        "text": translation.text,
+        **best,
+        "source_tokens": translation.source_tokens,
+        "source_tokens_used": translation.source_tokens_used,
+        "truncated": translation.truncated,
+        "outputs": outputs,
+    }
+    return json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
 def _json_output(output: Output) -> dict[str, Any]:
