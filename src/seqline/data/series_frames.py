@@ -87,9 +87,7 @@ def require_polars(what: str) -> Any:
     """
     if importlib.util.find_spec("polars") is None:
         raise UserError(f"{what} needs polars, which is not installed", fix='pip install "seqline[forecast]"')
-    import polars
-
-    return polars
+    return importlib.import_module("polars")
 
 
 def _polars_table(frame: Any, source: str) -> FrameTable:
