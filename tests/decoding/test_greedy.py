@@ -112,5 +112,5 @@ def test_no_sentences_no_hypotheses() -> None:
 def test_bad_limits_and_dead_ends_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1, got 0"):
         greedy(TableDecoder(T1), None, torch.tensor([3, 0]))
-    with pytest.raises(ValueError, match="no token to a sentence after 0 tokens"):
+    with pytest.raises(ValueError, match="no token to sentence 0 of the batch after 0 tokens"):
         greedy(TableDecoder(T1), None, torch.tensor([3]), rules=[forbid(range(7))])

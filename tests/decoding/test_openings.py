@@ -46,13 +46,13 @@ def stands(phrase: str, ids: tuple[int, ...]) -> bool:
 @pytest.mark.parametrize("penalty", [NONE, AVERAGE], ids=lambda penalty: penalty.name)
 def test_a_full_beam_finds_every_output_with_the_phrase(phrase: str, penalty: object) -> None:
     decoder = RandomDecoder(len(PIECES), seed=4)
-    every = brute_force(decoder, [1, 2], 4, penalty)  # type: ignore[arg-type]
+    every = brute_force(decoder, [1, 2], 3, penalty)  # type: ignore[arg-type]
     right = [h for h in every if stands(phrase, h.ids)]
     assert 0 < len(right) < len(every)
     marks = Marks(decoder.bos_id, EOS)
     size = len(every)
     how = Beam(size, size, penalty)  # type: ignore[arg-type]
-    [found] = beam(decoder, decoder.encode([[1, 2]]), torch.tensor([4]), how, must=must(phrase), marks=marks)
+    [found] = beam(decoder, decoder.encode([[1, 2]]), torch.tensor([3]), how, must=must(phrase), marks=marks)
     assert_same(found, right)
     assert any(h.ids[: len(FORMS[phrase][1])] == FORMS[phrase][1] for h in right)
 

@@ -436,7 +436,7 @@ def test_what_does_not_fit_is_refused() -> None:
             sample(decoder, None, prompts, limits, sampling=WARM)
     with pytest.raises(ValueError, match="got 1 limits and 2 row ids"):
         sample(decoder, None, [[1]], one, sampling=WARM, row_ids=[1, 2])
-    with pytest.raises(ValueError, match="no token to a row after 0 tokens"):
+    with pytest.raises(ValueError, match="no token to sentence 0 of the batch after 0 tokens"):
         sample(decoder, None, [[1]], one, sampling=WARM, rules=[forbid(range(V))])
     with pytest.raises(FloatingPointError, match="not finite after 0 tokens"):
         sample(Fixed(torch.full((1, 3), float("nan"))), None, [[0]], one, sampling=WARM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-EVERYWHERE = ("split", "select", "row", "pure", "rescore", "search")
+EVERYWHERE = ("split", "select", "row")
 
 
 @pytest.hookimpl(tryfirst=True)
