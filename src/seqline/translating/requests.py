@@ -39,7 +39,13 @@ class Request:
 
 
 def as_request(text: str | Request) -> Request:
-    """Return a plain text as a request without wishes."""
+    """Return a plain text as a request without wishes.
+
+    Raises:
+        UserError: it is neither.
+    """
+    if not isinstance(text, str | Request):
+        raise UserError(f"expected a text or a Request, got {type(text).__name__}", where="texts", fix="give one text each")
     return Request(text) if isinstance(text, str) else text
 
 
