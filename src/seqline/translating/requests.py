@@ -45,7 +45,9 @@ def as_request(text: str | Request) -> Request:
         UserError: it is neither.
     """
     if not isinstance(text, str | Request):
-        raise UserError(f"expected a text or a Request, got {type(text).__name__}", where="texts", fix="give one text each")
+        raise UserError(
+            f"expected a text or a Request, got {type(text).__name__}", where="texts", fix="give one text each"
+        )
     return Request(text) if isinstance(text, str) else text
 
 
