@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from seqline.decoding.choosing import Choice, Live, choose
-from seqline.decoding.constraints import Must
+from seqline.decoding.constraints import Must, Standing
 from seqline.decoding.hypothesis import AVERAGE, MARKS, Hypothesis, Marks, Penalty
 from seqline.decoding.rules import Prefix, Rule, Stuck, allowed_log_probs
 from seqline.errors import UserError
@@ -140,10 +140,7 @@ def beam(
         Stuck: the rules leave a sentence no token.
         FloatingPointError: the logits are not finite.
     """
-    if bool((max_lengths < 1).any()):
-        raise ValueError(f"max_lengths must be at least 1, got {int(max_lengths.min())}")
-    if must is not None:
-        must.check(len(max_lengths), marks.eos)
+    _check(max_lengths, must, marks.eos)
     results, live = _Results(max_lengths, how), _start(max_lengths, how, marks.bos)
     sentence = torch.arange(len(max_lengths), device=max_lengths.device).repeat(how.num_groups)  # of each lane
     limits = max_lengths[sentence]  # of each lane
@@ -156,10 +153,7 @@ def beam(
         logits, state = decoder(live.tokens[:, -1:], state, memory)
         tokens = live.tokens[:, 1:]
         prefix = Prefix(sentence[live.lane], tokens, limits[live.lane] - tokens.shape[1])
-        log_probs = allowed_log_probs(logits, prefix, rules)
-        standing = None if must is None else must.read(prefix)
-        if standing is not None:
-            log_probs = standing.allow(log_probs, marks.eos)
+        log_probs, standing = _allowed(logits, prefix, rules, must, marks.eos)
         choice = choose(live, log_probs, places.view(how.num_groups, -1), width, how.diversity, standing)
         grown, parent = choice.grown, choice.parent
         is_finished = grown.tokens[:, -1] == marks.eos
@@ -176,6 +170,24 @@ def beam(
     if not all(results.found):
         raise Stuck(results.found.index({}))
     return [results.best(b) for b in range(len(max_lengths))]
+
+
+def _check(max_lengths: Tensor, must: Must | None, eos: int) -> None:
+    if bool((max_lengths < 1).any()):
+        raise ValueError(f"max_lengths must be at least 1, got {int(max_lengths.min())}")
+    if must is not None:
+        must.check(len(max_lengths), eos)
+
+
+def _allowed(
+    logits: Tensor, prefix: Prefix, rules: Sequence[Rule], must: Must | None, eos: int
+) -> tuple[Tensor, Standing | None]:
+    """Return the log-probabilities [N V] of what may come next, and where the rows stand with what must come."""
+    log_probs = allowed_log_probs(logits, prefix, rules)
+    if must is None:
+        return log_probs, None
+    standing = must.read(prefix)
+    return standing.allow(log_probs, eos), standing
 
 
 def _start(max_lengths: Tensor, how: Beam, bos_id: int) -> Live:
