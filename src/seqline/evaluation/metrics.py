@@ -57,37 +57,22 @@ class Metric(NamedTuple):
     score: Callable[[Sequence[str], Sequence[str], MetricOptions], Score]
 
 
-def _plain(
+def _metric(
     name: str,
-    is_higher_better: bool,
     statistics: Callable[..., Array],
     value: Callable[[ArrayLike], Array],
     score: Callable[..., Score],
+    *,
+    is_higher_better: bool = False,
+    knows_case: bool = True,
 ) -> Metric:
-    """A metric that no option changes."""
-    return Metric(
-        name,
-        is_higher_better,
-        lambda h, r, _: statistics(h, r),
-        value,
-        lambda h, r, _: score(h, r),
-    )
+    """Make a metric of which no option but `lowercase` changes anything, and that only where it `knows_case`."""
 
+    def of(options: MetricOptions) -> dict[str, bool]:
+        return {"lowercase": options.lowercase} if knows_case else {}
 
-def _cased(
-    name: str,
-    is_higher_better: bool,
-    statistics: Callable[..., Array],
-    value: Callable[[ArrayLike], Array],
-    score: Callable[..., Score],
-) -> Metric:
-    """A metric that may look away from case."""
     return Metric(
-        name,
-        is_higher_better,
-        lambda h, r, o: statistics(h, r, lowercase=o.lowercase),
-        value,
-        lambda h, r, o: score(h, r, lowercase=o.lowercase),
+        name, is_higher_better, lambda h, r, o: statistics(h, r, **of(o)), value, lambda h, r, o: score(h, r, **of(o))
     )
 
 
@@ -101,15 +86,24 @@ METRICS: dict[str, Metric] = {
             bleu_value,
             lambda h, r, o: bleu(h, r, lowercase=o.lowercase, tokenize=o.tokenize),
         ),
-        _cased("chrf", True, chrf_statistics, chrf_value, chrf),
-        _plain("ter", False, ter_statistics, error_rate_value, ter),
-        _cased("wer", False, wer_statistics, error_rate_value, wer),
-        _cased("per", False, per_statistics, error_rate_value, per),
-        _cased("cer", False, cer_statistics, error_rate_value, cer),
-        _plain("rouge1", True, partial(rouge_n_statistics, n=1), percent_value, partial(rouge_n, n=1)),
-        _plain("rouge2", True, partial(rouge_n_statistics, n=2), percent_value, partial(rouge_n, n=2)),
-        _plain("rougeL", True, rouge_l_statistics, percent_value, rouge_l),
-        _cased("exact", True, exact_statistics, percent_value, exact_match),
+        _metric("chrf", chrf_statistics, chrf_value, chrf, is_higher_better=True),
+        _metric("ter", ter_statistics, error_rate_value, ter, knows_case=False),
+        _metric("wer", wer_statistics, error_rate_value, wer),
+        _metric("per", per_statistics, error_rate_value, per),
+        _metric("cer", cer_statistics, error_rate_value, cer),
+        *(
+            _metric(
+                f"rouge{n}",
+                partial(rouge_n_statistics, n=n),
+                percent_value,
+                partial(rouge_n, n=n),
+                is_higher_better=True,
+                knows_case=False,
+            )
+            for n in (1, 2)
+        ),
+        _metric("rougeL", rouge_l_statistics, percent_value, rouge_l, is_higher_better=True, knows_case=False),
+        _metric("exact", exact_statistics, percent_value, exact_match, is_higher_better=True),
     )
 }
 """Every metric by its name, in the order of a report."""
