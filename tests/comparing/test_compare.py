@@ -15,6 +15,7 @@ from seqline.api import evaluate, evaluate_labels, evaluate_text
 from seqline.comparing import compare as module
 from seqline.comparing import exams, explaining
 from seqline.comparing.compare import Compared, More, Running
+from seqline.comparing.exam import Marking, check_marking
 from seqline.comparing.plan import PLAN
 from seqline.comparing.results import Judging
 from seqline.errors import UserError
@@ -250,7 +251,7 @@ def test_the_page_stays_on_the_disk_and_runs_nothing(base: tuple[Path, Compared,
         folder / "data",
         folder / "out",
         asked(seeds=2),
-        Judging(sentence=hostile, lowercase=True, trials=50),
+        Judging(sentence=hostile, marking=Marking(lowercase=True), trials=50),
         start=never,
     )
     page = found.page.read_text(encoding="utf-8")
@@ -273,6 +274,34 @@ def test_the_page_stays_on_the_disk_and_runs_nothing(base: tuple[Path, Compared,
     assert page.count("<picture>") == 3
     assert [m["label"] for m in found.results["measures"]] == ["BLEU", "BLEU lowercased", "chrF2", "chrF2 lowercased"]
     assert found.results["example"]["text"] == hostile
+
+
+def test_other_metrics_decide_when_named_first(base: tuple[Path, Compared, list[str]]) -> None:
+    folder, _, _ = base
+    how = Judging(marking=Marking(("exact", "ter"), lowercase=True), trials=50)
+    found = compared(folder / "data", folder / "out", asked(seeds=2), how, start=never)
+    assert [m["key"] for m in found.results["measures"]] == ["exact", "exact_lowercased", "ter"]
+    wanted = [line.split("\t")[1] for line in (folder / "out/data/test.tsv").read_text(encoding="utf-8").splitlines()]
+    for run in found.results["runs"]:
+        answers = json.loads((folder / "out/scores" / f"{run['name']}.json").read_text(encoding="utf-8"))
+        right = [one == other for one, other in zip(answers["answers"]["outputs"], wanted, strict=True)]
+        assert run["scores"]["exact"] == pytest.approx(100 * sum(right) / len(right))
+
+
+@pytest.mark.parametrize(
+    ("marking", "task", "told"),
+    [
+        (Marking(("blue",)), "translation", "did you mean 'bleu'?"),
+        (Marking(("bleu", "bleu")), "translation", "named twice"),
+        (Marking(()), "translation", "names no metric"),
+        (Marking(("exact",)), "tagging", "is for translation"),
+        (Marking(lowercase=True), "language_model", "--lowercase: is for translation"),
+    ],
+)
+def test_metrics_that_cannot_be_are_refused(marking: Marking, task: str, told: str) -> None:
+    with pytest.raises(UserError) as found:
+        check_marking(marking, task)
+    assert told in str(found.value)
 
 
 def test_without_the_engine_for_pictures_the_page_says_how_to_get_it(

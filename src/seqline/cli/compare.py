@@ -41,6 +41,12 @@ def compare(
     baseline: Annotated[
         str | None, typer.Option(metavar="ARCH", help="What the others are tested against. Default: the best.")
     ] = None,
+    metrics: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,...", help="Scores of translations: bleu, chrf, exact, ter, wer, ...; the first decides."
+        ),
+    ] = "bleu,chrf",
     lowercase: Annotated[
         bool, typer.Option("--lowercase", help="Add lowercased scores beside the cased ones.")
     ] = False,
@@ -58,6 +64,7 @@ def compare(
     from seqline.comparing.asked import Asked
     from seqline.comparing.budget import parse_budget
     from seqline.comparing.compare import Running, Where, run
+    from seqline.comparing.exam import Marking
     from seqline.comparing.parameters import parse_parameters
     from seqline.comparing.results import Judging
     from seqline.training.callbacks import stop_on_signals
@@ -66,11 +73,13 @@ def compare(
     wanted = parse_parameters(parameters) if parameters else None
     given = tuple(_setting(each) for each in settings or ())
     asked = Asked(names, seeds, parse_budget(budget), _task(task), given, wanted, threads, device)
+    marking = Marking(tuple(name.strip() for name in metrics.split(",") if name.strip()), lowercase)
+    judging = Judging(baseline, sentence=sentence, marking=marking)
     where = Where(valid, test, split_keys(keys) if keys else Where.keys)
     with stop_on_signals() as should_stop:
         command = shlex.join(["seqline", *sys.argv[1:]])
         running = Running(jobs, say, should_stop, command=command)
-        found = run(data, asked, out, where, Judging(baseline, sentence=sentence, lowercase=lowercase), running)
+        found = run(data, asked, out, where, judging, running)
     _print(found, as_json)
     if found.num_failed:
         say(

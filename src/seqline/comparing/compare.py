@@ -11,6 +11,7 @@ from typing import Any
 from seqline import files
 from seqline.comparing.asked import Asked, check_asked
 from seqline.comparing.budget import parse_budget
+from seqline.comparing.exam import METRICS_OF_TEXT, Marking
 from seqline.comparing.exams import EXAMS
 from seqline.comparing.explaining import explain_all
 from seqline.comparing.measuring import measure_all
@@ -86,12 +87,12 @@ def run(data: str, asked: Asked, out: Path, where: Where, judging: Judging, runn
         Stopped: the user ended it; the same call goes on from there.
     """
     check_asked(asked)
-    check_judging(judging, asked.archs)
+    check_judging(judging, asked)
     if running.jobs < 1:
         raise UserError(f"expected 1 or more, got {running.jobs}", where="--jobs")
     base = asked.base().replace(**{"data.valid": where.valid or None, "data.keys": where.keys})
     sets = read_sets(data, base.data, where.test, base.training.seed)
-    exam = EXAMS[asked.task](sets.test, base.data, judging.lowercase)
+    exam = EXAMS[asked.task](sets.test, base.data, judging.marking)
     plan = open_plan(asked, sets, out)
     for note in plan.notes:
         running.say(note)
@@ -137,6 +138,7 @@ class More:
         keys: names of the two sides in JSON lines.
         parameters: the number that every model shall have; None: as the recipes have them.
         baseline: what the others are tested against; None: the best one.
+        metrics: of translations, names in METRICS; the first decides which is better.
         lowercase: lowercased scores too.
         sentence: what all models are shown on the page; None: a sentence of the test set.
         jobs: trainings at once.
@@ -149,6 +151,7 @@ class More:
     keys: tuple[str, str] = ("source", "target")
     parameters: int | None = None
     baseline: str | None = None
+    metrics: Sequence[str] = METRICS_OF_TEXT
     lowercase: bool = False
     sentence: str | None = None
     jobs: int = 1
@@ -190,7 +193,7 @@ def compare(
     budget_of_all = parse_budget(budget)
     asked = Asked(tuple(archs), seeds, budget_of_all, task, given, more.parameters, more.threads)
     where = Where(*(str(path) if path is not None else "" for path in (more.valid, more.test)), keys=more.keys)
-    judging = Judging(baseline=more.baseline, sentence=more.sentence, lowercase=more.lowercase)
+    judging = Judging(more.baseline, sentence=more.sentence, marking=Marking(tuple(more.metrics), more.lowercase))
     return run(str(data), asked, Path(out), where, judging, Running(jobs=more.jobs, say=more.say))
 
 

@@ -13,9 +13,42 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from seqline.data.text import PairSet, require_pairs
-from seqline.evaluation.metrics import Array
+from seqline.errors import UserError, did_you_mean
+from seqline.evaluation.metrics import METRICS, Array
 from seqline.evaluation.text_metrics import source_lengths
 from seqline.run_folder import Run
+
+METRICS_OF_TEXT = ("bleu", "chrf")
+
+
+class Marking(NamedTuple):
+    """How translations are marked. metrics: names in METRICS, the first decides. lowercase: lowercased scores too."""
+
+    metrics: tuple[str, ...] = METRICS_OF_TEXT
+    lowercase: bool = False
+
+
+MARKING = Marking()
+
+
+def check_marking(marking: Marking, task: str) -> None:
+    """Refuse metrics that are unknown or stand twice, or any choice for a task that has scores of its own.
+
+    Raises:
+        UserError: as said.
+    """
+    if task != "translation":
+        for where, is_set in (("--metrics", marking.metrics != METRICS_OF_TEXT), ("--lowercase", marking.lowercase)):
+            if is_set:
+                raise UserError(f"is for translation, and this is {task}", where=where, fix="leave it out")
+    for name in marking.metrics:
+        if name not in METRICS:
+            raise UserError(f"unknown metric {name!r}", where="--metrics", fix=did_you_mean(name, METRICS))
+        if marking.metrics.count(name) > 1:
+            raise UserError(f"{name!r} is named twice", where="--metrics", fix="name each metric once")
+    if not marking.metrics:
+        raise UserError("names no metric", where="--metrics", fix="write for instance bleu,chrf")
+
 
 TIMED = 100
 """So many examples are answered once more, to be timed."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from seqline.comparing.exam import TIMED, Answers, Exam, Measure, PairExam, Speed, timed
+from seqline.comparing.exam import TIMED, Answers, Exam, Marking, Measure, PairExam, Speed, timed
 from seqline.comparing.label_exams import ClassificationExam, TaggingExam
 from seqline.comparing.nats import line_sums, stream_sums
 from seqline.config import DataConfig
@@ -26,17 +26,21 @@ GENERATED, SAMPLES = 128, 4
 
 
 class TranslationExam(PairExam):
-    """Sources to translate by the run's own search; BLEU and chrF2."""
+    """Sources to translate by the run's own search; BLEU and chrF2, or other metrics of text."""
 
     unit = "sentences"
 
-    def __init__(self, test: PairSet, data: DataConfig, lowercase: bool) -> None:
+    def __init__(self, test: PairSet, data: DataConfig, marking: Marking) -> None:
         super().__init__(test)
         if data.normalize_whitespace:
             self.references = [normalize_whitespace(reference) for reference in self.references]
         self.tokenize = choose_tokenizer(self.references)
-        cases = (False, True) if lowercase else (False,)
-        self.measures = tuple(self._measure(name, case) for name in ("bleu", "chrf") for case in cases)
+        self.measures = tuple(each for name in marking.metrics for each in self._measures(name, marking.lowercase))
+
+    def _measures(self, name: str, lowercase: bool) -> list[Measure]:
+        cased = self._measure(name, lowercase=False)
+        lowered = self._measure(name, lowercase=True)
+        return [cased, lowered] if lowercase and lowered.signature != cased.signature else [cased]
 
     def _measure(self, name: str, lowercase: bool) -> Measure:
         metric, options = METRICS[name], MetricOptions(lowercase, self.tokenize)
@@ -82,7 +86,7 @@ class TextExam(Exam):
 
     unit, length = "lines", "line length"
 
-    def __init__(self, test: Text, data: DataConfig, lowercase: bool) -> None:
+    def __init__(self, test: Text, data: DataConfig, _: Marking) -> None:
         self.text, self.is_stream = test, data.unit != "lines"
         self.lines = test.text.removesuffix("\n").split("\n") if not self.is_stream else test.text.split("\n")
         if not self.is_stream:
@@ -124,10 +128,10 @@ class TextExam(Exam):
         return mean_statistics(answers["nats"], answers["characters"])
 
 
-EXAMS: dict[str, Callable[[Any, DataConfig, bool], Exam]] = {
+EXAMS: dict[str, Callable[[Any, DataConfig, Marking], Exam]] = {
     "translation": TranslationExam,
     "language_model": TextExam,
     "tagging": TaggingExam,
     "classification": ClassificationExam,
 }
-"""How each task is examined: made of its test set, how text is read, and whether lowercased scores are wanted too."""
+"""How each task is examined: made of its test set, how text is read, and how translations are marked."""

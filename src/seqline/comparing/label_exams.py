@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from seqline.comparing.exam import TIMED, Answers, Measure, PairExam, Speed, timed
+from seqline.comparing.exam import TIMED, Answers, Marking, Measure, PairExam, Speed, timed
 from seqline.config import DataConfig
 from seqline.data.labelled import check_classes, check_tagging, split_tokens
 from seqline.data.text import PairSet, Tally
@@ -24,7 +24,7 @@ class TaggingExam(PairExam):
 
     unit = "lines"
 
-    def __init__(self, test: PairSet, data: DataConfig, lowercase: bool) -> None:
+    def __init__(self, test: PairSet, data: DataConfig, _: Marking) -> None:
         super().__init__(check_tagging(spaced(test, data), Tally(len(test.pairs))))
         self.tags = [split_tokens(reference) for reference in self.references]
         measures = [Measure("accuracy", "accuracy", True, "tokens, 0 to 100", 2, self._accuracy, _percent)]
@@ -65,7 +65,7 @@ class ClassificationExam(PairExam):
 
     unit = "texts"
 
-    def __init__(self, test: PairSet, data: DataConfig, lowercase: bool) -> None:
+    def __init__(self, test: PairSet, data: DataConfig, _: Marking) -> None:
         super().__init__(check_classes(spaced(test, data), Tally(len(test.pairs))))
         self.names = sorted(set(self.references))
         self.measures = (

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from seqline.comparing.asked import Asked
-from seqline.comparing.exam import Exam, Measure
+from seqline.comparing.exam import MARKING, Exam, Marking, Measure, check_marking
 from seqline.comparing.measuring import Measured
 from seqline.comparing.plan import Plan, leaves
 from seqline.comparing.statistics import TOLD, as_json, by_length, contrast, spread
@@ -30,24 +30,25 @@ class Judging:
     """How runs are judged; nothing here needs a new training.
 
     baseline: the architecture that the others are tested against; None: the best one. trials: of each test. seed: of the
-    tests. sentence: the text that all models are shown on the page; None: one of the test set. lowercase: lowercased scores too.
+    tests. sentence: the text that all models are shown on the page; None: one of the test set. marking: of translations.
     """
 
     baseline: str | None = None
     trials: int = Resampling.resamples
     seed: int = Resampling.seed
     sentence: str | None = None
-    lowercase: bool = False
+    marking: Marking = MARKING
 
 
-def check_judging(judging: Judging, archs: Sequence[str]) -> None:
-    """Refuse a baseline that is not compared, before any work.
+def check_judging(judging: Judging, asked: Asked) -> None:
+    """Refuse a baseline that is not compared and metrics that are not known, before any work.
 
     Raises:
-        UserError: as said, or no trial.
+        UserError: as said, no trial, or metrics for another task than translation.
     """
-    if judging.baseline is not None and judging.baseline not in archs:
-        fix = did_you_mean(judging.baseline, archs)
+    check_marking(judging.marking, asked.task)
+    if judging.baseline is not None and judging.baseline not in asked.archs:
+        fix = did_you_mean(judging.baseline, asked.archs)
         raise UserError(f"{judging.baseline!r} is not compared", where="--baseline", fix=fix)
     if judging.sentence is not None and not judging.sentence.strip():
         raise UserError(
