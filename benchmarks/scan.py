@@ -117,7 +117,7 @@ def main() -> None:
         found = compare(folder, out, names, given.minutes, given.seeds, given.jobs)
         for row in found["architectures"]:
             rows[row["name"]].append(spread((row["scores"] or {}).get("exact")))
-            rows[row["name"]].append(f"{row['num_parameters'] or 0:,}")
+            rows[row["name"]].append(f"{row['parameters']['mean']:,.0f}" if row["parameters"] else "-")
         if split == "length":
             shown = by_actions(folder, out, found)
             counts = sorted({count for each in shown.values() for count in each})
