@@ -63,7 +63,9 @@ PUBLISHED = {
 }
 """Lowercased BLEU on test_2016_flickr, of other tokens; de-en greedy (bentrevett/pytorch-seq2seq)."""
 SCORES = ("bleu_lowercased", "bleu", "chrf_lowercased", "chrf")
-COLUMNS = ("recipe", "BLEU lowercased", "BLEU", "chrF2 lowercased", "chrF2", "parameters", "steps", "tokens/s", "minutes")  # fmt: skip
+COLUMNS = (
+    "recipe", "BLEU lowercased", "BLEU", "chrF2 lowercased", "chrF2", "parameters", "steps", "tokens/s", "minutes",
+)  # fmt: skip
 
 
 def spread(values: dict[str, Any] | None, digits: int = 2, by: float = 1.0) -> str:
