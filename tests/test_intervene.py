@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from seqline.intervene import Row, by_hand, is_by_hand, set_rows
+from seqline.intervene import Cut, Row, by_hand, is_by_hand, set_rows
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.reading import source_readers
 from seqline.parts.attention import Attention, SourceAttention
@@ -114,3 +114,20 @@ def test_a_gradient_passes_beside_a_set_row() -> None:
         part(torch.randn(1, 1, 6).double(), memory).sum().backward()
     assert outputs.grad is not None
     torch.testing.assert_close(outputs.grad[0], torch.tensor(ROW).double()[:, None].expand(4, 6))
+
+
+def test_a_cut_takes_keys_out_and_scales_the_rest() -> None:
+    part = random_weights(MultiHeadAttention(6, 2))
+    x, query = torch.randn(2, 4, 6).double(), torch.randn(2, 3, 6).double()
+    memory = part.prepare(x, torch.ones(2, 4, dtype=torch.bool))
+    with watch() as free:
+        part(query, memory)
+    with set_rows({part: [Cut(2, (0, 3)), Cut(3, (1,), head=1), Cut(1, (0, 1, 2, 3))]}), watch() as frames:
+        part(query, memory)
+    before, weights = free[0].values["weights"], frames[0].values["weights"]
+    left = before[:, :, 1, 1:3]
+    torch.testing.assert_close(weights[:, :, 1, 1:3], left / left.sum(-1, keepdim=True), rtol=0, atol=1e-12)
+    assert not weights[:, :, 1, [0, 3]].any()
+    assert not weights[:, 1, 2, 1].any()
+    assert torch.equal(weights[:, 0, 2], before[:, 0, 2])
+    assert not weights[:, :, 0].any()  # nothing is left to read

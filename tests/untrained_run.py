@@ -25,7 +25,13 @@ SMALL = {
     "inner_size": 10,
     "dropout": 0.3,
 }
-EVERY = [(task.name, name) for task in TASKS.values() for name, recipe in ARCHITECTURES.items() if task.fits(recipe)]
+EVERY = [
+    (task.name, name)
+    for task in TASKS.values()
+    if task.is_of_text
+    for name, recipe in ARCHITECTURES.items()
+    if task.fits(recipe)
+]
 
 
 def make_untrained_run(folder: Path, task: str, architecture: str, **more: Any) -> Path:

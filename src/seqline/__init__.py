@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from seqline.data.toy import make_corpus
     from seqline.decoding import Sampling
     from seqline.errors import UserError
+    from seqline.forecaster import Forecaster
     from seqline.generator import Generator
+    from seqline.lab.session import run_lab
     from seqline.label_report import LabelReport
     from seqline.labeller import Labeller
     from seqline.language_report import LanguageReport
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ARCHITECTURES": "seqline.architectures",
+    "Forecaster": "seqline.forecaster",
     "Generator": "seqline.generator",
     "LabelReport": "seqline.label_report",
     "Labeller": "seqline.labeller",
@@ -46,11 +49,13 @@ _HOMES = {
     "evaluate_text": "seqline.api",
     "explain": "seqline.api",
     "make_corpus": "seqline.data.toy",
+    "run_lab": "seqline.lab.session",
     "train": "seqline.api",
     "verify": "seqline.verifying.verification",
 }
 __all__ = [
     "ARCHITECTURES",
+    "Forecaster",
     "Generator",
     "LabelReport",
     "Labeller",
@@ -69,6 +74,7 @@ __all__ = [
     "evaluate_text",
     "explain",
     "make_corpus",
+    "run_lab",
     "train",
     "verify",
 ]

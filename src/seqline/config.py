@@ -22,7 +22,7 @@ from seqline.tables import assign, parse_override, parse_tables, read_tables
 Kind: TypeAlias = Literal["unigram", "bpe", "char", "word"]
 Size: TypeAlias = Literal["auto", "tiny", "small", "base"]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=10**12)]
-TaskName: TypeAlias = Literal["translation", "language_model", "tagging", "classification"]
+TaskName: TypeAlias = Literal["translation", "language_model", "tagging", "classification", "forecasting"]
 VocabSize: TypeAlias = Annotated[int, Field(ge=8, le=1_000_000)]
 
 
@@ -57,7 +57,40 @@ def _full_name(value: Any) -> Any:
     return "language_model" if value == "lm" else value
 
 
-class DataConfig(Section):
+Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_list_to_tuple)]
+
+
+class SeriesConfig(Section):
+    """What a time series is and how it is read; for the task forecasting only.
+
+    From `target` to `time_format` as in `SeriesOptions` (data/series.py). `horizon`: steps to forecast. `lookback`: most points
+    of a history. `season`: steps in a season, 1 = none. `holdout`: points kept at the end of each series for validation.
+    `skip_short`: leave out, by name, what is too short to learn from. None: chosen from the data, and recorded in the run.
+    """
+
+    target: Names = ()
+    time: str = ""
+    id: str = ""
+    known: Names = ()
+    past: Names = ()
+    static: Names = ()
+    zone: str = ""
+    frequency: str = ""
+    missing: Literal["refuse", "mask", "interpolate"] = "refuse"
+    fill: bool = False
+    sort: bool = False
+    repeated: Literal["refuse", "order", "first", "second"] = "refuse"
+    skipped: Literal["refuse", "drop"] = "refuse"
+    time_unit: Literal["", "row", "s", "ms", "us", "ns"] = ""
+    time_format: str = ""
+    horizon: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    lookback: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    season: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    holdout: Annotated[int, Field(ge=0, le=10**12)] | None = None
+    skip_short: bool = False
+
+
+class DataConfig(SeriesConfig):
     """What is to be learned, where the text is and how it is read. `max_tokens` counts pieces a side, the end token not counted.
 
     `target_order` right-to-left: the model writes targets from their end, to rerank what another run finds.
@@ -81,6 +114,20 @@ class DataConfig(Section):
     context: Annotated[int, Field(ge=1, le=1_048_576)] | None = None
     carry_state: bool | None = None
     fingerprint: str = ""
+
+    @model_validator(mode="after")
+    def _check_series(self) -> DataConfig:
+        if self.task != "forecasting":
+            for key, info in SeriesConfig.model_fields.items():
+                if getattr(self, key) != info.default:
+                    raise KeyFault(key, f"is for the task forecasting, and this is {self.task}")
+            return self
+        if self.valid:
+            raise KeyFault("valid", "forecasting validates on the end of each series: set data.holdout to its points")
+        for key in ("keys", "normalize_whitespace", "max_tokens"):
+            if getattr(self, key) != DataConfig.model_fields[key].default:
+                raise KeyFault(key, "has no meaning for series, the data of the task forecasting")
+        return self
 
     @model_validator(mode="after")
     def _check_stream(self) -> DataConfig:

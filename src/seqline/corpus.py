@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
+
+from torch.nn import Module
 
 from seqline.config import Config
-from seqline.run_folder import Tokenizers
+from seqline.run_folder import Coder
 from seqline.training.task import TrainingTask
 
 
 class Prepared(ABC):
-    """A training set as ids.
+    """A training set as ids or numbers.
 
     shortest, longest: pieces of an example, the end mark included: no batch budget may be below the first, and one of the
     second leaves nothing out (of a stream: has windows enough to learn from). notes: what a user should know.
@@ -32,6 +35,9 @@ class Prepared(ABC):
     def tally(self, batch_tokens: int) -> str:
         """Say what is trained on and what a batch budget leaves out."""
 
+    def begin(self, model: Module) -> None:  # noqa: B027
+        """Set what a model begins with where the data says more than chance; nothing unless a task has such a thing."""
+
     @abstractmethod
     def training_task(self, config: Config) -> TrainingTask:
         """Return batches, loss and validation as functions; in `config` everything is filled in."""
@@ -52,15 +58,15 @@ class Corpus(ABC):
         return config
 
     @abstractmethod
-    def train_tokenizers(self, config: Config) -> Tokenizers:
-        """Train what turns text into ids.
+    def train_tokenizers(self, config: Config) -> Coder:
+        """Train what turns the data into what a model reads: tokenizers, or the scales of series.
 
         Raises:
             UserError: a vocabulary too small for the text.
         """
 
     @abstractmethod
-    def prepare(self, tokenizers: Tokenizers, config: Config) -> Prepared:
+    def prepare(self, tokenizers: Any, config: Config) -> Prepared:
         """Turn both sets into ids.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Reaching inside: rows of attention weights that are set by hand, while everything after them is computed as always.
+"""Reaching inside: rows of attention weights that are set by hand or cut, while everything after them is computed as always.
 
 A part that attends asks `by_hand` for its weights; that costs one look at a variable when nothing is set.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from torch import Tensor, nn
 
@@ -20,11 +20,33 @@ class Row(NamedTuple):
     weights: tuple[float, ...]
     head: int | None = None
 
+    def of(self, row: Tensor) -> Tensor:
+        """Return what stands in the place of a row [... S]."""
+        return row.new_tensor(self.weights)
+
+
+class Cut(NamedTuple):
+    """Keys, counted from 0, that a query, counted from 1, may not read; what is left of its weights is scaled to sum to 1."""
+
+    step: int
+    keys: tuple[int, ...]
+    head: int | None = None
+
+    def of(self, row: Tensor) -> Tensor:
+        """Return what stands in the place of a row [... S]: zeros where nothing is left."""
+        left = row.clone()
+        left[..., list(self.keys)] = 0.0
+        total = left.sum(-1, keepdim=True)
+        return left / total.where(total > 0, total.new_ones(()))
+
+
+Change: TypeAlias = Row | Cut
+
 
 class _Hands:
     """The rows of each part, and how many queries each has been asked so far."""
 
-    def __init__(self, rows: Mapping[nn.Module, Sequence[Row]]) -> None:
+    def __init__(self, rows: Mapping[nn.Module, Sequence[Change]]) -> None:
         self.rows = rows
         self.asked = dict.fromkeys(rows, 0)
 
@@ -36,9 +58,9 @@ class _Hands:
             return weights
         changed = weights.clone()  # the softmax's own result is needed for its gradient
         for row in mine:
-            given = changed.new_tensor(row.weights)
             of_head = changed if row.head is None else changed[:, row.head]
-            of_head[..., row.step - 1 - first, :] = given
+            at = row.step - 1 - first
+            of_head[..., at, :] = row.of(of_head[..., at, :])
         return changed
 
 
@@ -58,11 +80,11 @@ def by_hand(part: nn.Module, weights: Tensor) -> Tensor:
 
 
 @contextmanager
-def set_rows(rows: Mapping[nn.Module, Sequence[Row]]) -> Iterator[None]:
+def set_rows(rows: Mapping[nn.Module, Sequence[Change]]) -> Iterator[None]:
     """Set rows of parts inside the block. Queries are counted from its beginning, so it holds one walk over one output.
 
     Args:
-        rows: of each part that attends; all rows of a batch get the same.
+        rows: of each part that attends, what is set or cut; all rows of a batch get the same.
     """
     token = _hands.set(_Hands(rows) if rows else None)
     try:

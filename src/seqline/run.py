@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.nn import Module
 
-from seqline import files, labelling, language, translation
+from seqline import files, labelling, language, series_corpus, translation
 from seqline.budget import Speed, choose_size, measure_step, measure_validation, with_batches, with_model, with_steps
 from seqline.config import Config, TrainingConfig
 from seqline.corpus import Corpus, Prepared
@@ -20,7 +20,7 @@ from seqline.run_folder import (
     CHECKPOINTS,
     MANIFEST,
     METRICS,
-    Tokenizers,
+    Coder,
     build_model,
     find_recipe,
     finish_run,
@@ -48,6 +48,7 @@ READERS: dict[str, Callable[[Config], Corpus]] = {
     "language_model": language.read,
     "tagging": labelling.read,
     "classification": labelling.read,
+    "forecasting": series_corpus.read,
 }
 """What reads the data of each task."""
 
@@ -66,7 +67,7 @@ class _Session:
     """Everything one training works with; config is fully resolved."""
 
     config: Config
-    tokenizers: Tokenizers
+    tokenizers: Coder
     model: Module
     task: TrainingTask
     fingerprint: str
@@ -156,12 +157,13 @@ def _started(config: Config, folder: Path, say: Say, check: Callable[[], None]) 
     resolved = with_batches(corpus.fill(with_model(config, recipe, size)), recipe, size)
     tokenizers = corpus.train_tokenizers(resolved)
     check()
-    say(_vocabulary_line(tokenizers))
+    say(tokenizers.line)
     prepared = corpus.prepare(tokenizers, resolved)
     for note in prepared.notes:
         say(note)
     torch.manual_seed(config.training.seed)
     model = build_model(resolved, tokenizers.vocabulary).to(config.training.device)
+    prepared.begin(model)
 
     def trial(batch_tokens: int = 1) -> TrainingTask:
         return prepared.training_task(resolved.replace(**{"training.batch_tokens": batch_tokens}))
@@ -270,13 +272,6 @@ def _finish(session: _Session, folder: Path, result: TrainingResult) -> dict[str
 def num_parameters(model: Module) -> int:
     """Count the numbers a model learns, tied ones once."""
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-def _vocabulary_line(tokenizers: Tokenizers) -> str:
-    source, target, is_shared = tokenizers.vocabulary
-    if tokenizers.labels is not None:
-        return f"vocabulary: {source:,} pieces, {target:,} labels"
-    return f"vocabulary: {source:,} pieces shared" if is_shared else f"vocabulary: {source:,} source, {target:,} target"
 
 
 def _model_line(config: Config, model: Module) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 import torch
 from safetensors import SafetensorError
@@ -27,6 +27,7 @@ from seqline.config import Config, dump_toml, parse_toml
 from seqline.data.labels import Labels
 from seqline.data.tokenizer import Tokenizer
 from seqline.errors import UserError, did_you_mean
+from seqline.forecasting.coder import SERIES, SeriesCoder
 from seqline.sections import validate_section
 from seqline.shapes import Tensor
 from seqline.tasks import TASKS
@@ -39,6 +40,24 @@ SHARED, SOURCE, TARGET = (f"tokenizer/{side}.model" for side in ("shared", "sour
 LABELS = "tokenizer/labels.json"
 METRICS, CHECKPOINTS = "metrics.jsonl", "checkpoints"
 LIBRARIES = ("torch", "numpy", "sentencepiece", "safetensors", "sacrebleu")
+
+
+class Coder(Protocol):
+    """What turns the data of a task into what its model reads: tokenizers, or the scales of series."""
+
+    @property
+    def vocabulary(self) -> Any:
+        """The sizes that the task builds a recipe's model of."""
+        ...
+
+    @property
+    def line(self) -> str:
+        """What it is, in one line."""
+        ...
+
+    def files(self) -> dict[str, bytes]:
+        """Return what the run folder keeps of it, by name."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -59,6 +78,18 @@ class Tokenizers:
             return Vocabulary(self.source.vocab_size, self.labels.size, is_shared=False)
         return Vocabulary(self.source.vocab_size, self.target.vocab_size, self.source is self.target)
 
+    @property
+    def line(self) -> str:
+        """How many pieces there are, in one line."""
+        source, target, is_shared = self.vocabulary
+        if self.labels is not None:
+            return f"vocabulary: {source:,} pieces, {target:,} labels"
+        return (
+            f"vocabulary: {source:,} pieces shared"
+            if is_shared
+            else f"vocabulary: {source:,} source, {target:,} target"
+        )
+
     def files(self) -> dict[str, bytes]:
         """Return the models by their names in the run folder."""
         if self.labels is not None:
@@ -70,13 +101,23 @@ class Tokenizers:
 
 @dataclass(frozen=True)
 class Run:
-    """A loaded run: everything that its folder holds."""
+    """A loaded run: everything that its folder holds. `tokenizers` is for tasks of text, `series` for forecasting."""
 
     folder: Path
     config: Config
-    tokenizers: Tokenizers
+    coder: Coder
     model: Module
     manifest: Mapping[str, Any]
+
+    @property
+    def tokenizers(self) -> Tokenizers:
+        """The tokenizers of a run whose data is text."""
+        return cast("Tokenizers", self.coder)
+
+    @property
+    def series(self) -> SeriesCoder:
+        """The scales of a forecasting run."""
+        return cast("SeriesCoder", self.coder)
 
 
 def find_recipe(name: str, where: str = "--arch") -> Recipe:
@@ -90,7 +131,7 @@ def find_recipe(name: str, where: str = "--arch") -> Recipe:
     return ARCHITECTURES[name]
 
 
-def build_model(config: Config, vocabulary: Vocabulary, where: str = "model") -> Module:
+def build_model(config: Config, vocabulary: Any, where: str = "model") -> Module:
     """Build the model that a config names, its size filled in; weights are drawn from torch's generator.
 
     Raises:
@@ -99,14 +140,14 @@ def build_model(config: Config, vocabulary: Vocabulary, where: str = "model") ->
     task, recipe = TASKS[config.data.task], find_recipe(config.model.architecture, f"{where}.architecture")
     task.require(recipe, f"{where}.architecture")
     settings = validate_section(task.settings_of(recipe), config.model.settings, where, ("size",))
-    price = settings.parameters_at_most(vocabulary)
+    price = settings.parameters_at_most(task.priced(vocabulary, settings))
     if price > MOST_PARAMETERS:
         what = f"these sizes ask for up to {price:,} parameters, more than {MOST_PARAMETERS:,}"
         raise UserError(what, where=where, fix="lower the widths or the number of layers")
     return task.build_model(recipe, settings, vocabulary)
 
 
-def start_run(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
+def start_run(folder: Path, config: Config, tokenizers: Coder) -> None:
     """Create a run folder that holds config and tokenizers: complete or absent.
 
     Raises:
@@ -119,7 +160,7 @@ def start_run(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
 
 
 def finish_run(
-    folder: Path, config: Config, tokenizers: Tokenizers, weights: Mapping[str, Tensor], facts: Mapping[str, Any]
+    folder: Path, config: Config, tokenizers: Coder, weights: Mapping[str, Tensor], facts: Mapping[str, Any]
 ) -> None:
     """Write weights and, last, the manifest; only then can the run be loaded.
 
@@ -148,7 +189,7 @@ def finish_run(
     files.write_json(folder / MANIFEST, {**manifest, "sha256": _digest(manifest)})
 
 
-def read_start(folder: Path) -> tuple[Config, Tokenizers]:
+def read_start(folder: Path) -> tuple[Config, Coder]:
     """Read config and tokenizers of a run that may not be finished, for `--resume`.
 
     Raises:
@@ -181,15 +222,20 @@ def load_run(folder: Path, device: str = "cpu") -> Run:
         what = f"the manifest lists {', '.join(listed)}; the config needs {', '.join(expected)}"
         raise UserError(what, where=str(folder / MANIFEST), fix="copy the run again")
     tokenizers = _load_tokenizers(folder, {name: content[name] for name in names})
+    if TASKS[config.data.task].is_of_text:
+        _check_kinds(folder, config, cast("Tokenizers", tokenizers))
+    model = build_model(config, tokenizers.vocabulary, f"{folder / CONFIG}: model")
+    _fill(model, content[WEIGHTS], str(folder / WEIGHTS))
+    return Run(folder, config, tokenizers, model.to(device).eval(), manifest)
+
+
+def _check_kinds(folder: Path, config: Config, tokenizers: Tokenizers) -> None:
     sides = {"source": tokenizers.source, "target": tokenizers.target}
     for side, loaded in sides.items() if config.data.task == "translation" else [("source", tokenizers.source)]:
         wanted = getattr(config.tokenizer, f"{side}_side").kind
         if loaded.kind != wanted:
             what = f"the {side} tokenizer is of kind {loaded.kind}, the config says {wanted}"
             raise UserError(what, where=str(folder / CONFIG), fix="copy the run again")
-    model = build_model(config, tokenizers.vocabulary, f"{folder / CONFIG}: model")
-    _fill(model, content[WEIGHTS], str(folder / WEIGHTS))
-    return Run(folder, config, tokenizers, model.to(device).eval(), manifest)
 
 
 def require_task(run: Run, *names: str) -> None:
@@ -205,13 +251,17 @@ def require_task(run: Run, *names: str) -> None:
 
 
 def _tokenizer_files(config: Config) -> list[str]:
+    if not TASKS[config.data.task].is_of_text:
+        return [SERIES]
     if config.data.task in ("tagging", "classification"):
         return [SOURCE, LABELS]
     is_shared = config.data.task == "language_model" or config.tokenizer.has_one_vocabulary
     return [SHARED] if is_shared else [SOURCE, TARGET]
 
 
-def _load_tokenizers(folder: Path, models: Mapping[str, bytes]) -> Tokenizers:
+def _load_tokenizers(folder: Path, models: Mapping[str, bytes]) -> Coder:
+    if SERIES in models:
+        return SeriesCoder.from_bytes(models[SERIES], str(folder / SERIES))
     labels = Labels.from_bytes(models[LABELS], str(folder / LABELS)) if LABELS in models else None
     loaded = [Tokenizer(model, where=str(folder / name)) for name, model in models.items() if name != LABELS]
     return Tokenizers(loaded[0], loaded[-1], labels)
@@ -259,7 +309,7 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 
 
 def _verified(folder: Path, name: str, entry: Mapping[str, Any]) -> bytes:
-    if name not in {CONFIG, WEIGHTS, SHARED, SOURCE, TARGET, LABELS}:
+    if name not in {CONFIG, WEIGHTS, SHARED, SOURCE, TARGET, LABELS, SERIES}:
         raise UserError(f"the manifest lists an unknown file {name!r}", where=str(folder / MANIFEST))
     path = folder / name
     if path.is_symlink():

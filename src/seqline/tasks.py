@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
 from torch import nn
 
-from seqline.architectures.recipe import Recipe, Settings, Vocabulary
+from seqline.architectures.recipe import Ends, Recipe, Settings, Vocabulary
 from seqline.config import Config, Kind
 from seqline.errors import UserError
+from seqline.forecasting.building import ForecastSettings, build_forecaster, price
+from seqline.forecasting.building import fits as can_forecast
 from seqline.models.classifier import Classifier, LastQuery, LearnedQuery
 from seqline.models.tagger import Tagger
 from seqline.parts.attention import Attention
@@ -39,8 +41,10 @@ class Task:
 
     name: as in `data.task`. title: for people. command: what a trained run is used with. unit: what the loss is a mean over.
     tokenizer_kind, label_smoothing: the default ones. fits: whether a recipe has what the task needs.
-    build: recipe, settings and vocabulary to a model, None where the recipe does not fit.
-    more_settings: settings of the model beside the recipe's own.
+    build: recipe, settings and sizes (a vocabulary, or the shape of series) to a model, None where the recipe does not fit.
+    more_settings: settings of the model beside the recipe's own. is_of_text: its data is text, cut into pieces by tokenizers.
+    price: settings and sizes to the ends whose sizes bound the number of parameters.
+    defaults: settings that suit the task, by dotted key.
     """
 
     name: str
@@ -49,9 +53,12 @@ class Task:
     unit: str
     tokenizer_kind: Kind
     label_smoothing: float
-    build: Callable[[Recipe, Any, Vocabulary], nn.Module | None]
+    build: Callable[[Recipe, Any, Any], nn.Module | None]
     fits: Callable[[Recipe], bool]
     more_settings: type[Section] | None = None
+    is_of_text: bool = True
+    price: Callable[[Any, Any], Ends] = lambda settings, vocabulary: vocabulary
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def fill(self, config: Config) -> Config:
         """Choose what suits the task and the user left open."""
@@ -60,13 +67,17 @@ class Task:
             chosen["tokenizer.kind"] = self.tokenizer_kind
         if "label_smoothing" not in config.training.model_fields_set:
             chosen["training.label_smoothing"] = self.label_smoothing
+        for key, value in self.defaults.items():
+            section, name = key.split(".")
+            if name not in getattr(config, section).model_fields_set:
+                chosen[key] = value
         return config.replace(**chosen)
 
     def settings_of(self, recipe: Recipe) -> type[Settings]:
         """Return the class that checks the model's settings."""
         return _joined(self.more_settings, recipe.settings) if self.more_settings else recipe.settings
 
-    def build_model(self, recipe: Recipe, settings: Any, vocabulary: Vocabulary) -> nn.Module:
+    def build_model(self, recipe: Recipe, settings: Any, vocabulary: Any) -> nn.Module:
         """Build the recipe's model for this task.
 
         Raises:
@@ -76,6 +87,10 @@ class Task:
         model = self.build(recipe, settings, vocabulary)
         assert model is not None
         return model
+
+    def priced(self, vocabulary: Any, settings: Any) -> Ends:
+        """Return the ends by which a recipe bounds its number of parameters."""
+        return self.price(settings, vocabulary)
 
     def require(self, recipe: Recipe, where: str = "--arch") -> None:
         """Refuse a recipe that does not fit.
@@ -161,6 +176,20 @@ TASKS: dict[str, Task] = {
             build=_classifier,
             fits=lambda recipe: recipe.features is not None,
             more_settings=QuerySettings,
+        ),
+        Task(
+            name="forecasting",
+            title="a time series to what comes next",
+            command="forecast predict",
+            unit="value",
+            tokenizer_kind="unigram",
+            label_smoothing=0.0,
+            build=build_forecaster,
+            fits=can_forecast,
+            more_settings=ForecastSettings,
+            is_of_text=False,
+            price=price,
+            defaults={"model.size": "tiny", "training.batch_tokens": 2048, "training.validate_sentences": 1000},
         ),
     )
 }

@@ -28,6 +28,11 @@ COMMANDS = (
     "studio",
     "data",
     "data toy",
+    "data series",
+    "forecast",
+    "forecast train",
+    "forecast predict",
+    "forecast backtest",
 )
 
 
@@ -74,7 +79,7 @@ def test_version(seqline: Seqline) -> None:
     assert seqline("--version") == (0, f"seqline {version('seqline')}\n".encode(), "")
 
 
-@pytest.mark.parametrize("arguments", [(), ("data",)])
+@pytest.mark.parametrize("arguments", [(), ("data",), ("forecast",)])
 def test_a_command_without_its_arguments_is_answered_with_its_help(seqline: Seqline, arguments: tuple[str]) -> None:
     code, out, err = seqline(*arguments)
     assert (code, out) == (2, b"")

@@ -75,7 +75,11 @@ def test_the_list_says_what_each_architecture_is(seqline: Seqline) -> None:
 def fitting(name: str) -> list[str]:
     """Return the tasks for which a recipe has a model."""
     recipe = ARCHITECTURES[name]
-    builds = {"translation": recipe.build, "language_model": recipe.language_model}
+    builds = {
+        "translation": recipe.build,
+        "language_model": recipe.language_model,
+        "forecasting": recipe.build or recipe.features,
+    }
     return [task for task in TASKS if builds.get(task, recipe.features) is not None]
 
 

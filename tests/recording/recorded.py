@@ -28,6 +28,7 @@ CASES = [
     (variant, task)
     for variant, (arch, settings) in VARIANTS.items()
     for task in TASKS
+    if TASKS[task].is_of_text
     if TASKS[task].fits(ARCHITECTURES[arch]) and not (TASKS[task].command in ("tag", "classify") and "tie" in settings)
 ]
 SPECIAL = {"encoder-decoder-lstm", "luong-unfed-local-m", "luong-both-ways-local-p", "luong-coverage", "luong-heads"}

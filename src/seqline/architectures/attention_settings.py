@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from seqline.architectures.recipe import Settings, Vocabulary, Width
+from seqline.architectures.recipe import Ends, Settings, Width
 from seqline.parts.attention import Attention, SourceAttention
 from seqline.parts.coverage import CoverageAttention
 from seqline.parts.head_attention import HeadAttention
@@ -55,7 +55,7 @@ class AttentionSettings(Settings, ABC):
             raise KeyFault("num_heads", f"hidden_size {self.hidden_size} is not divisible by num_heads {heads}")
         return self
 
-    def parameters_at_most(self, vocab: Vocabulary) -> int:
+    def parameters_at_most(self, vocab: Ends) -> int:
         """Return a rough upper bound: that of any recipe, and 16 more square matrices a layer and once for the choices here."""
         values = self.model_dump()
         widest = max(value for name, value in values.items() if name.endswith("_size") and value)

@@ -24,7 +24,7 @@ import torch
 from torch import nn
 
 from seqline.architectures.attention_settings import AttentionSettings
-from seqline.architectures.recipe import Choices, Recipe, SizeName, Vocabulary, Width
+from seqline.architectures.recipe import Choices, Ends, Recipe, SizeName, Width
 from seqline.architectures.source_encoders import (
     SourceName,
     SourceSizes,
@@ -38,7 +38,6 @@ from seqline.parts.attention import SourceAttention
 from seqline.parts.bridges import BackwardTanhBridge, FinalTanhBridge, MeanBridge
 from seqline.parts.cells import GRUCell
 from seqline.parts.feed_forward import Maxout
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.recurrent import Recurrent, Stack
 from seqline.parts.scores import AdditiveScore
 
@@ -89,7 +88,7 @@ class BahdanauSettings(AttentionSettings):
         return kind(key_size, lambda batch_size: torch.empty(batch_size, self.hidden_size))
 
 
-def build(settings: BahdanauSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: BahdanauSettings, vocab: Ends) -> EncoderDecoder:
     """Build the recipe."""
     key_size = source_size(settings.encoder, settings.source_sizes)
     context_size = settings.context_size(key_size)
@@ -108,7 +107,7 @@ def build(settings: BahdanauSettings, vocab: Vocabulary) -> EncoderDecoder:
         attention=settings.make_attention(key_size),
         cell=GRUCell(embed + context_size, width),
         readout=Maxout(width + embed + context_size, embed),
-        head=VocabularyHead(embed, vocab.target_size, tied=target.weight),
+        head=vocab.head(embed, tied=target.weight),
     )
     return EncoderDecoder(encoder, decoder)
 

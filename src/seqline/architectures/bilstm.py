@@ -12,7 +12,7 @@ Differs: several layers are allowed; words enter as vectors that are learned.
 
 from __future__ import annotations
 
-from seqline.architectures.recipe import Choices, Features, Recipe, Vocabulary
+from seqline.architectures.recipe import Choices, Ends, Features, Recipe
 from seqline.architectures.recurrent_stack import LEARNING_RATE, SIZES, BothWaysSettings, both_ways
 from seqline.parts.cells import LSTMCell, PeepholeLSTMCell
 
@@ -23,7 +23,7 @@ class BiLSTMSettings(BothWaysSettings):
     peepholes: bool = False
 
 
-def features(settings: BiLSTMSettings, vocab: Vocabulary) -> Features:
+def features(settings: BiLSTMSettings, vocab: Ends) -> Features:
     """Build the recipe."""
     cell = PeepholeLSTMCell if settings.peepholes else LSTMCell
     return both_ways(settings, vocab, lambda input_size: cell(input_size, settings.hidden_size))

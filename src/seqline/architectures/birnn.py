@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from seqline.architectures.recipe import Choices, Features, Recipe, Vocabulary
+from seqline.architectures.recipe import Choices, Ends, Features, Recipe
 from seqline.architectures.recurrent_stack import (
     LEARNING_RATE,
     SIMPLE_CELLS,
@@ -48,7 +48,7 @@ class BiRNNSettings(BothWaysSettings):
         return {**CELLS, **LINEAR_CELLS}[self.cell](input_size, self.hidden_size)
 
 
-def features(settings: BiRNNSettings, vocab: Vocabulary) -> Features:
+def features(settings: BiRNNSettings, vocab: Ends) -> Features:
     """Build the recipe."""
     return both_ways(settings, vocab, settings.make_cell)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seqline.architectures.recipe import Choices, Recipe, Settings, SizeName, Vocabulary, Width
+from seqline.architectures.recipe import Choices, Ends, Recipe, Settings, SizeName, Width
 from seqline.architectures.recurrent_stack import LEARNING_RATE
 from seqline.models.decoder import RecurrentDecoder
 from seqline.models.encoder import RecurrentEncoder
@@ -26,7 +26,6 @@ from seqline.models.readers import ReadsSummary
 from seqline.parts.bridges import FinalTanhBridge
 from seqline.parts.cells import GRUCell
 from seqline.parts.feed_forward import Maxout
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.recurrent import BesideInput, Recurrent, Stack
 from seqline.parts.summaries import final_output
 
@@ -43,7 +42,7 @@ class ChoSettings(Settings):
     hidden_size: int = Width
 
 
-def build(settings: ChoSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: ChoSettings, vocab: Ends) -> EncoderDecoder:
     """Build the recipe."""
     embed_size, width = settings.embed_size, settings.hidden_size
     source, target = settings.embeddings(vocab)
@@ -54,7 +53,7 @@ def build(settings: ChoSettings, vocab: Vocabulary) -> EncoderDecoder:
         reader=ReadsSummary(width, final_output),
         stack=BesideInput(stack),  # the output layer sees [s_n; y_{n-1}; c]
         readout=Maxout(width + embed_size + width, embed_size),
-        head=VocabularyHead(embed_size, vocab.target_size, tied=target.weight),
+        head=vocab.head(embed_size, tied=target.weight),
     )
     return EncoderDecoder(RecurrentEncoder(source, Stack([Recurrent(GRUCell(embed_size, width))], 0.0)), decoder)
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from seqline.architectures.encoder_decoder import RecurrentSettings, assemble
-from seqline.architectures.recipe import Choices, Recipe, Vocabulary
+from seqline.architectures.recipe import Choices, Ends, Recipe
 from seqline.architectures.recurrent_stack import LEARNING_RATE, SIZES
 from seqline.architectures.source_encoders import SourceSizes, make_source_encoder, source_size
 from seqline.models.encoder_decoder import EncoderDecoder
@@ -53,7 +53,7 @@ class ContextualSettings(RecurrentSettings):
         return self
 
 
-def build(settings: ContextualSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: ContextualSettings, vocab: Ends) -> EncoderDecoder:
     """Build the recipe."""
     sizes = SourceSizes(settings.embed_size, settings.hidden_size, settings.num_layers, settings.dropout)
     width = source_size(settings.encoder, sizes)

@@ -26,13 +26,12 @@ from typing import Any
 from pydantic import Field, model_validator
 from torch import nn
 
-from seqline.architectures.recipe import Choices, Depth, Features, Recipe, Settings, SizeName, Vocabulary, Width
+from seqline.architectures.recipe import Choices, Depth, Ends, Features, Recipe, Settings, SizeName, Vocabulary, Width
 from seqline.models.conv_decoder import ConvDecoder, ConvDecoderBlock
 from seqline.models.conv_encoder import ConvEncoder, ConvKeyValueEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.language_model import LanguageModel
 from seqline.parts.convolution import CausalConvolutionBlock, CentredConvolutionBlock
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.positions import AddPositions, LearnedPositions
 from seqline.parts.recurrent import Each, Stack
 
@@ -57,7 +56,7 @@ class ConvSettings(Settings):
             raise ValueError(f"kernel_size {self.kernel_size} is even; a window centred on a position is odd")
         return self
 
-    def parameters_at_most(self, vocab: Vocabulary) -> int:
+    def parameters_at_most(self, vocab: Ends) -> int:
         """Return an upper bound: two convolutions and two projections a layer, tables, and what goes in and out."""
         width, embed = self.hidden_size, self.embed_size
         layer = 2 * (self.kernel_size * width + 1) * 2 * width + 2 * embed * width + embed + width
@@ -75,7 +74,7 @@ class ConvSettings(Settings):
         return [CentredConvolutionBlock(*sizes) for _ in range(self.num_layers)]
 
 
-def build(settings: ConvSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: ConvSettings, vocab: Ends) -> EncoderDecoder:
     """Build the recipe."""
     source, target = settings.embeddings(vocab)
     embed, width = settings.embed_size, settings.hidden_size
@@ -86,7 +85,7 @@ def build(settings: ConvSettings, vocab: Vocabulary) -> EncoderDecoder:
         enter=nn.Linear(embed, width),
         blocks=[ConvDecoderBlock(*sizes) for _ in range(settings.num_layers)],
         leave=nn.Linear(width, embed),
-        head=VocabularyHead(embed, vocab.target_size, tied=target.weight),
+        head=vocab.head(embed, tied=target.weight),
     )
     encoder = ConvKeyValueEncoder(source, settings.positions(), embed, width, settings.encoder_blocks())
     return EncoderDecoder(encoder, decoder)
@@ -104,10 +103,10 @@ def language_model(settings: ConvSettings, vocab: Vocabulary) -> LanguageModel:
         Each(nn.Linear(width, embed)),
         Each(nn.Dropout(dropout)),
     ]
-    return LanguageModel(target, Stack(layers, 0.0), VocabularyHead(embed, vocab.target_size, tied=target.weight))
+    return LanguageModel(target, Stack(layers, 0.0), vocab.head(embed, tied=target.weight))
 
 
-def features(settings: ConvSettings, vocab: Vocabulary) -> Features:
+def features(settings: ConvSettings, vocab: Ends) -> Features:
     """Build the encoder alone."""
     source, _ = settings.embeddings(vocab)
     embed, width = settings.embed_size, settings.hidden_size

@@ -23,18 +23,17 @@ from typing import Literal
 from pydantic import model_validator
 from torch import nn
 
-from seqline.architectures.recipe import Choices, Recipe, Vocabulary
+from seqline.architectures.recipe import Choices, Ends, Recipe
 from seqline.architectures.recurrent_stack import LEARNING_RATE, SIMPLE_CELLS, SIZES, Activation, StackSettings
 from seqline.models.decoder import RecurrentDecoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.readers import NeverReads, Reader
 from seqline.parts.bridges import LastBridge, LinearBridge, MeanBridge, ZeroBridge
 from seqline.parts.cells import CELLS, Cell, PeepholeLSTMCell
-from seqline.parts.embeddings import Embedding
 from seqline.parts.feed_forward import TanhLayer
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.linear_cells import LINEAR_CELLS
 from seqline.parts.recurrent import Stack
+from seqline.parts.values import StepEmbedding
 
 
 class RecurrentSettings(StackSettings):
@@ -77,19 +76,19 @@ class RecurrentSettings(StackSettings):
 
 def assemble(
     settings: StackSettings,
-    vocab: Vocabulary,
+    vocab: Ends,
     reader: Reader,
     make_bridge: Callable[[Stack], nn.Module],
-    make_encoder: Callable[[Embedding], nn.Module],
+    make_encoder: Callable[[StepEmbedding], nn.Module],
 ) -> EncoderDecoder:
     """Build a model whose decoder reads a summary of the source, or nothing after its first state.
 
     Args:
         settings: widths and depth.
-        vocab: sizes of the vocabularies.
+        vocab: what goes in and out.
         reader: how the decoder reads the memory.
         make_bridge: the decoder's stack to what makes its first state.
-        make_encoder: the source's table to the encoder.
+        make_encoder: the source's embedding to the encoder.
     """
     source, target = settings.embeddings(vocab)
     stack = settings.stack(settings.embed_size + reader.input_growth)
@@ -99,12 +98,12 @@ def assemble(
         reader=reader,
         stack=stack,
         readout=TanhLayer(settings.hidden_size, settings.embed_size),
-        head=VocabularyHead(settings.embed_size, vocab.target_size, tied=target.weight),
+        head=vocab.head(settings.embed_size, tied=target.weight),
     )
     return EncoderDecoder(make_encoder(source), decoder)
 
 
-def build(settings: RecurrentSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: RecurrentSettings, vocab: Ends) -> EncoderDecoder:
     """Build the recipe."""
     return assemble(settings, vocab, NeverReads(), settings.make_bridge, settings.one_direction)
 

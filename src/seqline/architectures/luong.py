@@ -25,14 +25,13 @@ from pydantic import Field, model_validator
 
 from seqline.architectures.attention_settings import AttentionSettings
 from seqline.architectures.encoder_decoder import RecurrentSettings
-from seqline.architectures.recipe import Choices, Recipe, Vocabulary
+from seqline.architectures.recipe import Choices, Ends, Recipe
 from seqline.architectures.recurrent_stack import LEARNING_RATE, SIZES
 from seqline.architectures.source_encoders import SourceName, SourceSizes, make_source_encoder, source_size
 from seqline.models.attentive_decoder import AttendAfterDecoder, InputFeedingDecoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.parts.attention import SourceAttention
 from seqline.parts.feed_forward import TanhLayer
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.recurrent import Recurrent
 from seqline.parts.scores import AdditiveScore, DotScore, GeneralScore, LocationScore, Score
 from seqline.sections import KeyFault
@@ -83,7 +82,7 @@ class LuongSettings(AttentionSettings, RecurrentSettings):
             raise KeyFault("score", f"score dot needs equal widths, but {what}; set score to general")
         return self
 
-    def parameters_at_most(self, vocab: Vocabulary) -> int:
+    def parameters_at_most(self, vocab: Ends) -> int:
         """Return a rough upper bound, the rows of the location score included."""
         rows = (self.location_length or LOCATION_LENGTH) if self.score == "location" else 0
         return super().parameters_at_most(vocab) + rows * self.hidden_size
@@ -112,7 +111,7 @@ class LuongSettings(AttentionSettings, RecurrentSettings):
         return self.make_plain(self.make_score(key_size))
 
 
-def build(settings: LuongSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: LuongSettings, vocab: Ends) -> EncoderDecoder:
     """Build the recipe."""
     key_size = source_size(settings.encoder, settings.source_sizes)
     context_size = settings.context_size(key_size)
@@ -121,7 +120,7 @@ def build(settings: LuongSettings, vocab: Vocabulary) -> EncoderDecoder:
     stack = settings.stack((2 if settings.input_feeding else 1) * settings.embed_size)
     bridge = settings.make_bridge(stack, key_size)
     readout = TanhLayer(settings.hidden_size + context_size, settings.embed_size)
-    head = VocabularyHead(settings.embed_size, vocab.target_size, tied=target.weight)
+    head = vocab.head(settings.embed_size, tied=target.weight)
     if settings.input_feeding:
         decoder = InputFeedingDecoder(target, bridge, attention, stack, readout, head)
     else:

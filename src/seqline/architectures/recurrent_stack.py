@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 from torch import nn
 
-from seqline.architectures.recipe import Depth, Features, Settings, SizeName, Vocabulary, Width
+from seqline.architectures.recipe import Depth, Ends, Features, Settings, SizeName, Vocabulary, Width
 from seqline.models.encoder import BidirectionalEncoder, RecurrentEncoder
 from seqline.models.language_model import LanguageModel
 from seqline.parts.cells import Cell, SimpleCell, SimpleIdentityCell, SimpleReluCell
@@ -17,6 +17,7 @@ from seqline.parts.embeddings import Embedding
 from seqline.parts.feed_forward import TanhLayer
 from seqline.parts.heads import VocabularyHead
 from seqline.parts.recurrent import Bidirectional, Each, Recurrent, ResidualLayer, Stack
+from seqline.parts.values import StepEmbedding
 
 Activation = Literal["tanh", "relu", "identity"]
 SIMPLE_CELLS: dict[Activation, type[Cell]] = {
@@ -49,7 +50,7 @@ class StackSettings(Settings, ABC):
     def make_cell(self, input_size: int) -> Cell:
         """Return one layer's cell."""
 
-    def one_direction(self, embedding: Embedding) -> RecurrentEncoder:
+    def one_direction(self, embedding: StepEmbedding) -> RecurrentEncoder:
         """Return the layers as an encoder that reads left to right."""
         return RecurrentEncoder(embedding, self.stack(self.embed_size))
 
@@ -76,9 +77,9 @@ def language_model(settings: StackSettings, vocab: Vocabulary) -> LanguageModel:
     return LanguageModel(embedding, Stack(layers, 0.0), head)
 
 
-def features(settings: StackSettings, vocab: Vocabulary) -> Features:
+def features(settings: StackSettings, vocab: Ends) -> Features:
     """Return h_t = f(h_{t-1}, x_t) for every position."""
-    embedding = Embedding(vocab.source_size, settings.embed_size, settings.dropout)
+    embedding = vocab.source_embedding(settings.embed_size, settings.dropout)
     return Features(settings.one_direction(embedding), settings.hidden_size)
 
 
@@ -89,15 +90,15 @@ class BothWaysSettings(Settings):
     num_layers: int = Depth
 
 
-def both_ways(settings: BothWaysSettings, vocab: Vocabulary, make_cell: Callable[[int], Cell]) -> Features:
+def both_ways(settings: BothWaysSettings, vocab: Ends, make_cell: Callable[[int], Cell]) -> Features:
     """Return h_t = [forward h_t; backward h_t] for every position; each layer reads both directions of the one below.
 
     Args:
         settings: widths, depth and dropout.
-        vocab: sizes of the vocabularies.
+        vocab: what goes in.
         make_cell: input width to a cell of `hidden_size`.
     """
     sizes = [settings.embed_size] + [2 * settings.hidden_size] * (settings.num_layers - 1)
     layers = [Bidirectional(Recurrent(make_cell(size)), Recurrent(make_cell(size))) for size in sizes]
-    embedding = Embedding(vocab.source_size, settings.embed_size, settings.dropout)
+    embedding = vocab.source_embedding(settings.embed_size, settings.dropout)
     return Features(BidirectionalEncoder(embedding, layers, settings.dropout), 2 * settings.hidden_size)

@@ -21,9 +21,9 @@ from seqline.models.conv_encoder import ConvEncoder
 from seqline.models.embedding_encoder import EmbeddingEncoder
 from seqline.models.encoder import BidirectionalEncoder, RecurrentEncoder
 from seqline.parts.convolution import CentredConvolutionBlock
-from seqline.parts.embeddings import Embedding
 from seqline.parts.recurrent import Bidirectional, Recurrent, Stack
 from seqline.parts.scaled_sinusoid import ScaledSinusoid
+from seqline.parts.values import StepEmbedding
 
 SourceName = Literal["recurrent", "bidirectional", "convolution", "embedding", "position-embedding"]
 KERNEL_SIZE = 3
@@ -50,7 +50,7 @@ def has_final_states(name: SourceName) -> bool:
 
 def make_source_encoder(
     name: SourceName,
-    embedding: Embedding,
+    embedding: StepEmbedding,
     sizes: SourceSizes,
     stack: Callable[[int], Stack],
     layer: Callable[[int], Recurrent],
@@ -59,7 +59,7 @@ def make_source_encoder(
 
     Args:
         name: which one.
-        embedding: of source ids.
+        embedding: of the source.
         sizes: its widths and depth.
         stack: input size to the layers of one direction.
         layer: input size to one recurrent layer.

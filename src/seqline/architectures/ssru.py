@@ -16,25 +16,24 @@ from __future__ import annotations
 
 from torch import nn
 
-from seqline.architectures.recipe import Choices, Features, Recipe, Vocabulary
+from seqline.architectures.recipe import Choices, Ends, Features, Recipe, Vocabulary
 from seqline.architectures.transformer import SIZES, TransformerSettings, make_decoder, make_encoder
 from seqline.models.blocks import CausalBlock
 from seqline.models.encoder import RecurrentEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.language_model import LanguageModel
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.linear_cells import SSRUCell
 from seqline.parts.recurrent import Each, Recurrent, Stack
 
 
-def build(settings: TransformerSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: TransformerSettings, vocab: Ends) -> EncoderDecoder:
     """Build the recipe."""
     width = settings.embed_size
     source, target, tied = settings.tables(vocab)
     decoder = make_decoder(
         settings,
         target,
-        VocabularyHead(width, vocab.target_size, tied=tied),
+        vocab.head(width, tied=tied),
         make_mixer=lambda: Recurrent(SSRUCell(width, width)),
         before=Each(nn.Dropout(settings.dropout)),
     )
@@ -45,12 +44,12 @@ def language_model(settings: TransformerSettings, vocab: Vocabulary) -> Language
     """Build the decoder alone, without attention to a source."""
     _, table, tied = settings.tables(vocab._replace(source_size=vocab.target_size, is_shared=True))
     layers = Stack([Each(nn.Dropout(settings.dropout)), *blocks(settings)], 0.0)
-    return LanguageModel(table, layers, VocabularyHead(settings.embed_size, vocab.target_size, tied=tied))
+    return LanguageModel(table, layers, vocab.head(settings.embed_size, tied=tied))
 
 
-def features(settings: TransformerSettings, vocab: Vocabulary) -> Features:
+def features(settings: TransformerSettings, vocab: Ends) -> Features:
     """Build the same blocks as an encoder that reads left to right."""
-    table, _, _ = settings.tables(vocab._replace(target_size=vocab.source_size, is_shared=True))
+    table = vocab.source_embedding(settings.embed_size, settings.dropout, is_scaled=True)
     return Features(RecurrentEncoder(table, Stack(blocks(settings), 0.0)), settings.embed_size)
 
 

@@ -17,14 +17,14 @@ from __future__ import annotations
 from typing import Any
 
 from seqline.architectures.encoder_decoder import assemble
-from seqline.architectures.recipe import Choices, Recipe, SizeName, Vocabulary
+from seqline.architectures.recipe import Choices, Ends, Recipe, SizeName
 from seqline.architectures.recurrent_stack import LEARNING_RATE, StackSettings
 from seqline.models.encoder import ReversingEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.readers import NeverReads
 from seqline.parts.bridges import LastBridge
 from seqline.parts.cells import Cell, LSTMCell
-from seqline.parts.embeddings import Embedding
+from seqline.parts.values import StepEmbedding
 
 SIZES: dict[SizeName, dict[str, Any]] = {
     "tiny": {"embed_size": 96, "hidden_size": 96, "num_layers": 1, "dropout": 0.1},
@@ -40,12 +40,12 @@ class SutskeverSettings(StackSettings):
         """Return one layer's cell."""
         return LSTMCell(input_size, self.hidden_size)
 
-    def reversing(self, embedding: Embedding) -> ReversingEncoder:
+    def reversing(self, embedding: StepEmbedding) -> ReversingEncoder:
         """Return the layers as an encoder that reads the words backwards."""
         return ReversingEncoder(embedding, self.stack(self.embed_size))
 
 
-def build(settings: SutskeverSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: SutskeverSettings, vocab: Ends) -> EncoderDecoder:
     """Build the recipe."""
     return assemble(settings, vocab, NeverReads(), lambda _: LastBridge(), settings.reversing)
 

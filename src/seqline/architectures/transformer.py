@@ -22,18 +22,17 @@ from typing import Any, NamedTuple
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from seqline.architectures.recipe import Choices, Depth, Features, Recipe, Settings, SizeName, Vocabulary, Width
+from seqline.architectures.recipe import Choices, Depth, Ends, Features, Recipe, Settings, SizeName, Vocabulary, Width
 from seqline.models.blocks import BlockDecoder, BlockEncoder, CausalBlock, DecoderBlock, EncoderBlock
 from seqline.models.encoder_decoder import EncoderDecoder
 from seqline.models.language_model import LanguageModel
 from seqline.parts.attention_positions import AttentionPositions
-from seqline.parts.embeddings import Embedding
 from seqline.parts.feed_forward import FeedForward
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.positions import AddPositions, Sinusoid
 from seqline.parts.recurrent import Each, Stack
 from seqline.parts.residual import PostNorm, Residual
 from seqline.parts.self_attention import CausalSelfAttention, MultiHeadAttention, SelfAttention
+from seqline.parts.values import StepEmbedding, StepHead
 
 SIZES: dict[SizeName, dict[str, Any]] = {
     "tiny": {"embed_size": 96, "num_heads": 4, "inner_size": 384, "num_layers": 2, "dropout": 0.1},
@@ -45,8 +44,8 @@ SIZES: dict[SizeName, dict[str, Any]] = {
 class Tables(NamedTuple):
     """The embeddings of both sides, and the matrix that the head shares (None: it has its own)."""
 
-    source: Embedding
-    target: Embedding
+    source: StepEmbedding
+    target: StepEmbedding
     tied: Tensor | None
 
 
@@ -66,7 +65,7 @@ class TransformerSettings(Settings):
             raise ValueError(f"embed_size {self.embed_size} is not divisible by num_heads {self.num_heads}")
         return self
 
-    def tables(self, vocab: Vocabulary) -> Tables:
+    def tables(self, vocab: Ends) -> Tables:
         """Return the tables of a translation model."""
         source, target = self.embeddings(vocab, is_scaled=True)
         return Tables(source, target, target.weight)
@@ -104,7 +103,7 @@ class TransformerSettings(Settings):
         return CausalSelfAttention(self.attention(), self.attention_positions(is_causal=True))
 
 
-def make_encoder(settings: TransformerSettings, source: Embedding) -> BlockEncoder:
+def make_encoder(settings: TransformerSettings, source: StepEmbedding) -> BlockEncoder:
     """Put the encoder together."""
 
     def block() -> EncoderBlock:
@@ -119,8 +118,8 @@ def make_encoder(settings: TransformerSettings, source: Embedding) -> BlockEncod
 
 def make_decoder(
     settings: TransformerSettings,
-    target: Embedding,
-    head: VocabularyHead,
+    target: StepEmbedding,
+    head: StepHead,
     make_mixer: Callable[[], nn.Module] | None = None,
     before: nn.Module | None = None,
 ) -> BlockDecoder:
@@ -146,10 +145,10 @@ def make_decoder(
     return BlockDecoder(target, before or settings.before(), blocks, settings.after(), head)
 
 
-def build(settings: TransformerSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: TransformerSettings, vocab: Ends) -> EncoderDecoder:
     """Build the recipe."""
     source, target, tied = settings.tables(vocab)
-    head = VocabularyHead(settings.embed_size, vocab.target_size, tied=tied)
+    head = vocab.head(settings.embed_size, tied=tied)
     return EncoderDecoder(make_encoder(settings, source), make_decoder(settings, target, head))
 
 
@@ -166,12 +165,12 @@ def language_model(settings: TransformerSettings, vocab: Vocabulary) -> Language
         for _ in range(settings.num_layers)
     ]
     layers = Stack([settings.before(), *blocks, Each(settings.after())], 0.0)
-    return LanguageModel(table, layers, VocabularyHead(settings.embed_size, vocab.target_size, tied=tied))
+    return LanguageModel(table, layers, vocab.head(settings.embed_size, tied=tied))
 
 
-def features(settings: TransformerSettings, vocab: Vocabulary) -> Features:
+def features(settings: TransformerSettings, vocab: Ends) -> Features:
     """Build the encoder alone."""
-    table = Embedding(vocab.source_size, settings.embed_size, settings.dropout, is_scaled=True)
+    table = vocab.source_embedding(settings.embed_size, settings.dropout, is_scaled=True)
     return Features(make_encoder(settings, table), settings.embed_size)
 
 

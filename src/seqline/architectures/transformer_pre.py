@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 from torch import nn
 
-from seqline.architectures.recipe import Choices, Features, Recipe, SizeName, Vocabulary
+from seqline.architectures.recipe import Choices, Ends, Features, Recipe, SizeName
 from seqline.architectures.transformer import SIZES as PUBLISHED_SIZES
 from seqline.architectures.transformer import Tables, TransformerSettings, build, language_model
 from seqline.architectures.transformer import features as encoder_features
@@ -65,17 +65,17 @@ class TransformerPreSettings(TransformerSettings):
             raise ValueError(f"max_length is for positions learned; positions {self.positions} has no table")
         return self
 
-    def parameters_at_most(self, vocab: Vocabulary) -> int:
+    def parameters_at_most(self, vocab: Ends) -> int:
         """Return the bound of every recipe, and what the tables of positions and an untied head add."""
         rows = 2 * (self.max_length or MAX_LENGTH) if self.positions == "learned" else 0
         of_distances = 64 * self.num_heads * self.num_layers
         return super().parameters_at_most(vocab) + (rows + vocab.target_size) * self.embed_size + of_distances
 
-    def tables(self, vocab: Vocabulary) -> Tables:
+    def tables(self, vocab: Ends) -> Tables:
         """Return the tables, as `tie` says."""
         if self.tie == "none":
-            source, target = self.embeddings(vocab._replace(is_shared=False), is_scaled=True)
-            return Tables(source, target, None)
+            target = vocab.target_embedding(self.embed_size, self.dropout, is_scaled=True)
+            return Tables(vocab.source_embedding(self.embed_size, self.dropout, is_scaled=True), target, None)
         if self.tie == "all" and not vocab.is_shared:
             raise UserError(
                 "expected one vocabulary for source and target, got two",
@@ -129,7 +129,7 @@ class TransformerPreSettings(TransformerSettings):
         return self.layer_drop
 
 
-def features(settings: TransformerPreSettings, vocab: Vocabulary) -> Features:
+def features(settings: TransformerPreSettings, vocab: Ends) -> Features:
     """Build the encoder alone; no head is there to be tied.
 
     Raises:

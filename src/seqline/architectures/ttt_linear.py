@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 from torch import nn
 
-from seqline.architectures.recipe import Choices, Features, Recipe, SizeName, Vocabulary
+from seqline.architectures.recipe import Choices, Ends, Features, Recipe, SizeName, Vocabulary
 from seqline.architectures.transformer import TransformerSettings, make_decoder, make_encoder
 from seqline.models.blocks import CausalBlock
 from seqline.models.encoder import RecurrentEncoder
@@ -112,13 +112,13 @@ class TTTSettings(TransformerSettings):
         return [*blocks, Each(self.after())]
 
 
-def build(settings: TTTSettings, vocab: Vocabulary) -> EncoderDecoder:
+def build(settings: TTTSettings, vocab: Ends) -> EncoderDecoder:
     """Build a Transformer encoder and a decoder whose mixer learns at test time."""
     source, target, tied = settings.tables(vocab)
     decoder = make_decoder(
         settings,
         target,
-        VocabularyHead(settings.embed_size, vocab.target_size, tied=tied),
+        vocab.head(settings.embed_size, tied=tied),
         make_mixer=settings.mixer,
         before=Each(nn.Dropout(settings.dropout)),
     )
@@ -132,9 +132,9 @@ def language_model(settings: TTTSettings, vocab: Vocabulary) -> LanguageModel:
     return LanguageModel(table, layers, VocabularyHead(settings.embed_size, vocab.target_size, tied=table.weight))
 
 
-def features(settings: TTTSettings, vocab: Vocabulary) -> Features:
+def features(settings: TTTSettings, vocab: Ends) -> Features:
     """Build the blocks as an encoder that reads left to right."""
-    table = Embedding(vocab.source_size, settings.embed_size, settings.dropout, is_scaled=True)
+    table = vocab.source_embedding(settings.embed_size, settings.dropout, is_scaled=True)
     return Features(RecurrentEncoder(table, Stack(settings.causal_stack(), 0.0)), settings.embed_size)
 
 

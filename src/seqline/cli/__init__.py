@@ -18,8 +18,10 @@ from seqline.cli import (
     demo,
     evaluate,
     explain,
+    forecast,
     generate,
     info,
+    lab,
     score,
     studio,
     tag,
@@ -49,6 +51,7 @@ COMMANDS = (
     classify.classify,
     evaluate.evaluate,
     compare.compare,
+    lab.lab,
     score.score,
     explain.explain,
     info.info,
@@ -57,6 +60,7 @@ COMMANDS = (
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(forecast.app, name="forecast")
 app.add_typer(data.app, name="data")
 
 
@@ -94,7 +98,7 @@ def _run(arguments: list[str], is_debug: bool) -> int:
         if is_debug and isinstance(error, Exception):
             traceback.print_exc()
         return _status(error)
-    if code == 130 and arguments[:1] != ["train"]:  # typer turned Ctrl-C into its exit status; train says so itself
+    if code == 130 and "train" not in arguments[:2]:  # typer turned Ctrl-C into its exit status; train says so itself
         _complain("interrupted")
     return code if isinstance(code, int) else 0
 

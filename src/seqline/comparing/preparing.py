@@ -15,7 +15,7 @@ from seqline.comparing.budget import steps_for
 from seqline.config import Config
 from seqline.corpus import Corpus
 from seqline.run import READERS, num_parameters
-from seqline.run_folder import Tokenizers, build_model, find_recipe
+from seqline.run_folder import Coder, build_model, find_recipe
 from seqline.tasks import TASKS
 
 
@@ -31,7 +31,7 @@ class Preparing:
     """Prepares the runs of one comparison; their tokenizers are equal, so they are trained once."""
 
     def __init__(self) -> None:
-        self._tokenizers: Tokenizers | None = None
+        self._tokenizers: Coder | None = None
 
     def ready(self, config: Config) -> Ready:
         """Read the data and fill in what the training would choose."""
@@ -41,7 +41,7 @@ class Preparing:
         size = choose_size(config, corpus.num_examples)
         return Ready(with_batches(corpus.fill(with_model(config, recipe, size)), recipe, size), corpus, size)
 
-    def tokenizers(self, ready: Ready) -> Tokenizers:
+    def tokenizers(self, ready: Ready) -> Coder:
         """Return the tokenizers of all runs."""
         if self._tokenizers is None:
             self._tokenizers = ready.corpus.train_tokenizers(ready.config)

@@ -14,10 +14,9 @@ from torch import nn
 from seqline.models.decoder import RecurrentMemory
 from seqline.parts.attention import SourceAttention
 from seqline.parts.cells import Cell
-from seqline.parts.embeddings import Embedding
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.recurrent import Stack, unroll
-from seqline.shapes import Bool, Float, Int, Tensor
+from seqline.parts.values import StepEmbedding, StepHead
+from seqline.shapes import Bool, Float, Shaped, Tensor
 from seqline.state import Encoded
 
 
@@ -49,11 +48,11 @@ class AttentiveDecoder(nn.Module, ABC):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: StepEmbedding,
         bridge: nn.Module,
         attention: SourceAttention,
         readout: nn.Module,
-        head: VocabularyHead,
+        head: StepHead,
     ) -> None:
         super().__init__()
         self.embedding, self.bridge, self.attention = embedding, bridge, attention
@@ -69,7 +68,11 @@ class AttentiveDecoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(
-        self, ids: Int[Tensor, "B T"], state: Any, memory: RecurrentMemory, mask: Bool[Tensor, "B T"] | None = None
+        self,
+        ids: Shaped[Tensor, "B T *F"],
+        state: Any,
+        memory: RecurrentMemory,
+        mask: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B T V"], Any]:
         """Read target ids and return the logits of the next ones."""
 
@@ -82,12 +85,12 @@ class InputFeedingDecoder(AttentiveDecoder):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: StepEmbedding,
         bridge: nn.Module,
         attention: SourceAttention,
         stack: Stack,
         readout: nn.Module,
-        head: VocabularyHead,
+        head: StepHead,
     ) -> None:
         super().__init__(embedding, bridge, attention, readout, head)
         self.stack = stack
@@ -100,7 +103,7 @@ class InputFeedingDecoder(AttentiveDecoder):
 
     def forward(
         self,
-        ids: Int[Tensor, "B T"],
+        ids: Shaped[Tensor, "B T *F"],
         state: FeedState,
         memory: RecurrentMemory,
         mask: Bool[Tensor, "B T"] | None = None,
@@ -125,19 +128,19 @@ class AttendFirstDecoder(AttentiveDecoder):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: StepEmbedding,
         bridge: nn.Module,
         attention: SourceAttention,
         cell: Cell,
         readout: nn.Module,
-        head: VocabularyHead,
+        head: StepHead,
     ) -> None:
         super().__init__(embedding, bridge, attention, readout, head)
         self.cell = cell
 
     def forward(
         self,
-        ids: Int[Tensor, "B T"],
+        ids: Shaped[Tensor, "B T *F"],
         state: AttendingState,
         memory: RecurrentMemory,
         mask: Bool[Tensor, "B T"] | None = None,
@@ -164,19 +167,19 @@ class AttendAfterDecoder(AttentiveDecoder):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: StepEmbedding,
         bridge: nn.Module,
         attention: SourceAttention,
         stack: Stack,
         readout: nn.Module,
-        head: VocabularyHead,
+        head: StepHead,
     ) -> None:
         super().__init__(embedding, bridge, attention, readout, head)
         self.stack = stack
 
     def forward(
         self,
-        ids: Int[Tensor, "B T"],
+        ids: Shaped[Tensor, "B T *F"],
         state: AttendingState,
         memory: RecurrentMemory,
         mask: Bool[Tensor, "B T"] | None = None,

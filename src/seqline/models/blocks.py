@@ -13,11 +13,10 @@ from typing import Any, NamedTuple, cast
 from torch import nn
 
 from seqline.parts.attention import KeyValues
-from seqline.parts.embeddings import Embedding
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.residual import LayerDrop, Residual
 from seqline.parts.self_attention import MultiHeadAttention, SelfAttention
-from seqline.shapes import Bool, Float, Int, Tensor
+from seqline.parts.values import StepEmbedding, StepHead
+from seqline.shapes import Bool, Float, Shaped, Tensor
 from seqline.state import Encoded
 from seqline.watch import show
 
@@ -146,12 +145,14 @@ class BlockEncoder(nn.Module):
         after: a norm behind the last block, or nn.Identity().
     """
 
-    def __init__(self, embedding: Embedding, before: nn.Module, blocks: Sequence[nn.Module], after: nn.Module) -> None:
+    def __init__(
+        self, embedding: StepEmbedding, before: nn.Module, blocks: Sequence[nn.Module], after: nn.Module
+    ) -> None:
         super().__init__()
         self.embedding, self.before = embedding, before
         self.blocks, self.after = nn.ModuleList(blocks), after
 
-    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, ids: Shaped[Tensor, "B S *F"], is_real: Bool[Tensor, "B S"]) -> Encoded:
         """Encode a batch of sources."""
         start = self.before.initial_state(len(ids))  # pyright: ignore[reportCallIssue]
         x, _ = self.before(self.embedding(ids), start, is_real)
@@ -182,11 +183,11 @@ class BlockDecoder(nn.Module):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: StepEmbedding,
         before: nn.Module,
         blocks: Sequence[DecoderBlock],
         after: nn.Module,
-        head: VocabularyHead,
+        head: StepHead,
     ) -> None:
         super().__init__()
         self.embedding, self.before = embedding, before
@@ -209,7 +210,7 @@ class BlockDecoder(nn.Module):
 
     def forward(
         self,
-        ids: Int[Tensor, "B T"],
+        ids: Shaped[Tensor, "B T *F"],
         state: BlockState,
         memory: tuple[KeyValues, ...],
         mask: Bool[Tensor, "B T"] | None = None,

@@ -12,11 +12,10 @@ from torch import nn
 
 from seqline.parts.attention import Attention, KeyValues
 from seqline.parts.convolution import RESIDUAL_SCALE, CausalConvolution, GatedConvolution
-from seqline.parts.embeddings import Embedding
-from seqline.parts.heads import VocabularyHead
 from seqline.parts.positions import AddPositions
 from seqline.parts.scores import DotScore
-from seqline.shapes import Bool, Float, Int, Tensor
+from seqline.parts.values import StepEmbedding, StepHead
+from seqline.shapes import Bool, Float, Shaped, Tensor
 from seqline.state import Encoded
 from seqline.watch import show
 
@@ -83,12 +82,12 @@ class ConvDecoder(nn.Module):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: StepEmbedding,
         positions: AddPositions,
         enter: nn.Linear,
         blocks: Sequence[ConvDecoderBlock],
         leave: nn.Linear,
-        head: VocabularyHead,
+        head: StepHead,
     ) -> None:
         super().__init__()
         self.embedding, self.positions, self.head = embedding, positions, head
@@ -106,7 +105,11 @@ class ConvDecoder(nn.Module):
         return ConvState(self.positions.initial_state(batch_size), layers)
 
     def forward(
-        self, ids: Int[Tensor, "B T"], state: ConvState, memory: KeyValues, mask: Bool[Tensor, "B T"] | None = None
+        self,
+        ids: Shaped[Tensor, "B T *F"],
+        state: ConvState,
+        memory: KeyValues,
+        mask: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B T V"], ConvState]:
         """Read target ids and return the logits of the next ones."""
         x, num_read = self.positions(self.embedding(ids), state.num_read, mask)

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 from seqline.parts.convolution import CentredConvolutionBlock
-from seqline.parts.embeddings import Embedding
 from seqline.parts.positions import PositionScheme, positions_from
-from seqline.shapes import Bool, Float, Int, Tensor
+from seqline.parts.values import StepEmbedding
+from seqline.shapes import Bool, Float, Shaped, Tensor
 from seqline.state import Encoded
 from seqline.watch import show
 
@@ -34,7 +34,7 @@ class ConvReader(nn.Module, ABC):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: StepEmbedding,
         positions: PositionScheme,
         embed_size: int,
         hidden_size: int,
@@ -45,7 +45,7 @@ class ConvReader(nn.Module, ABC):
         self.enter, self.leave = nn.Linear(embed_size, hidden_size), nn.Linear(hidden_size, embed_size)
 
     def read(
-        self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]
+        self, ids: Shaped[Tensor, "B S *F"], is_real: Bool[Tensor, "B S"]
     ) -> tuple[Float[Tensor, "B S E"], Float[Tensor, "B S E"]]:
         """Return the outputs z and the embeddings e that went in."""
         start = torch.zeros(len(ids), dtype=torch.long, device=ids.device)
@@ -59,14 +59,14 @@ class ConvReader(nn.Module, ABC):
         return z, e
 
     @abstractmethod
-    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, ids: Shaped[Tensor, "B S *F"], is_real: Bool[Tensor, "B S"]) -> Encoded:
         """Encode right-padded sources."""
 
 
 class ConvEncoder(ConvReader):
     """Outputs z, of the embedding's width: a feature model for any decoder with attention."""
 
-    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, ids: Shaped[Tensor, "B S *F"], is_real: Bool[Tensor, "B S"]) -> Encoded:
         """Encode right-padded sources."""
         return Encoded(self.read(ids, is_real)[0], is_real, None)
 
@@ -74,6 +74,6 @@ class ConvEncoder(ConvReader):
 class ConvKeyValueEncoder(ConvReader):
     """Outputs [z; e] side by side, for a decoder whose keys are z and whose values are z + e."""
 
-    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, ids: Shaped[Tensor, "B S *F"], is_real: Bool[Tensor, "B S"]) -> Encoded:
         """Encode right-padded sources."""
         return Encoded(torch.cat(self.read(ids, is_real), dim=-1), is_real, None)

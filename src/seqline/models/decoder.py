@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from seqline.models.readers import Reader
-from seqline.parts.embeddings import Embedding
-from seqline.parts.heads import VocabularyHead
-from seqline.shapes import Bool, Float, Int, Tensor
+from seqline.parts.values import StepEmbedding, StepHead
+from seqline.shapes import Bool, Float, Shaped, Tensor
 from seqline.state import Encoded
 
 
@@ -34,12 +33,12 @@ class RecurrentDecoder(nn.Module):
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: StepEmbedding,
         bridge: nn.Module,
         reader: Reader,
         stack: nn.Module,
         readout: nn.Module,
-        head: VocabularyHead,
+        head: StepHead,
     ) -> None:
         super().__init__()
         self.embedding, self.bridge, self.reader = embedding, bridge, reader
@@ -54,7 +53,11 @@ class RecurrentDecoder(nn.Module):
         return memory.first_state
 
     def forward(
-        self, ids: Int[Tensor, "B T"], state: Any, memory: RecurrentMemory, mask: Bool[Tensor, "B T"] | None = None
+        self,
+        ids: Shaped[Tensor, "B T *F"],
+        state: Any,
+        memory: RecurrentMemory,
+        mask: Bool[Tensor, "B T"] | None = None,
     ) -> tuple[Float[Tensor, "B T V"], Any]:
         """Read target ids and return the logits of the next ones."""
         x = self.reader.before(self.embedding.dropout(self.embedding(ids)), memory.read)

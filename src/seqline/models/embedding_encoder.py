@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from seqline.parts.embeddings import Embedding
 from seqline.parts.positions import PositionScheme, positions_from
-from seqline.shapes import Bool, Int, Tensor
+from seqline.parts.values import StepEmbedding
+from seqline.shapes import Bool, Shaped, Tensor
 from seqline.state import Encoded
 from seqline.watch import show
 
@@ -20,11 +20,11 @@ class EmbeddingEncoder(nn.Module):
         positions: what is added to the embeddings; None: nothing, and the order of the source is not seen.
     """
 
-    def __init__(self, embedding: Embedding, positions: PositionScheme | None = None) -> None:
+    def __init__(self, embedding: StepEmbedding, positions: PositionScheme | None = None) -> None:
         super().__init__()
         self.embedding, self.positions = embedding, positions
 
-    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, ids: Shaped[Tensor, "B S *F"], is_real: Bool[Tensor, "B S"]) -> Encoded:
         """Encode right-padded sources."""
         x = self.embedding(ids)
         if self.positions is not None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from seqline.parts.embeddings import Embedding
 from seqline.parts.recurrent import Bidirectional, Stack, reverse_real
-from seqline.shapes import Bool, Int, Tensor
+from seqline.parts.values import StepEmbedding
+from seqline.shapes import Bool, Shaped, Tensor
 from seqline.state import Encoded
 from seqline.watch import show
 
@@ -17,11 +17,11 @@ from seqline.watch import show
 class RecurrentEncoder(nn.Module):
     """Reads left to right: h_t = f(h_{t-1}, x_t); `final` is one state a layer after the last real token."""
 
-    def __init__(self, embedding: Embedding, stack: Stack) -> None:
+    def __init__(self, embedding: StepEmbedding, stack: Stack) -> None:
         super().__init__()
         self.embedding, self.stack = embedding, stack
 
-    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, ids: Shaped[Tensor, "B S *F"], is_real: Bool[Tensor, "B S"]) -> Encoded:
         """Encode right-padded sources."""
         x = self.embedding.dropout(self.embedding(ids))
         outputs, final = self.stack(x, self.stack.initial_state(len(ids)), is_real)
@@ -37,11 +37,11 @@ class ReversingEncoder(nn.Module):
     Source: Sutskever et al. 2014 (1409.3215), section 3.3.
     """
 
-    def __init__(self, embedding: Embedding, stack: nn.Module) -> None:
+    def __init__(self, embedding: StepEmbedding, stack: nn.Module) -> None:
         super().__init__()
         self.embedding, self.stack = embedding, stack
 
-    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, ids: Shaped[Tensor, "B S *F"], is_real: Bool[Tensor, "B S"]) -> Encoded:
         """Encode right-padded sources, each of which ends in its end mark."""
         # All real entries but the last: the words, without the end mark.
         is_word = is_real & torch.nn.functional.pad(is_real[:, 1:], (0, 1))
@@ -55,12 +55,12 @@ class ReversingEncoder(nn.Module):
 class BidirectionalEncoder(nn.Module):
     """Reads both ways: h_j = [forward h_j; backward h_j]; `final` is a (forward, backward) pair of states a layer."""
 
-    def __init__(self, embedding: Embedding, layers: Sequence[Bidirectional], dropout: float) -> None:
+    def __init__(self, embedding: StepEmbedding, layers: Sequence[Bidirectional], dropout: float) -> None:
         super().__init__()
         self.embedding, self.layers = embedding, nn.ModuleList(layers)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, ids: Int[Tensor, "B S"], is_real: Bool[Tensor, "B S"]) -> Encoded:
+    def forward(self, ids: Shaped[Tensor, "B S *F"], is_real: Bool[Tensor, "B S"]) -> Encoded:
         """Encode right-padded sources."""
         x, final = self.embedding.dropout(self.embedding(ids)), []
         for depth, layer in enumerate(self.layers):

@@ -6,8 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from seqline.parts.embeddings import Embedding
-from seqline.parts.heads import VocabularyHead
+from seqline.parts.values import StepEmbedding, StepHead
 from seqline.shapes import Bool, Float, Int, Tensor
 from seqline.state import Encoded
 
@@ -21,7 +20,7 @@ class LanguageModel(nn.Module):
         head: to logits.
     """
 
-    def __init__(self, embedding: Embedding, layers: nn.Module, head: VocabularyHead) -> None:
+    def __init__(self, embedding: StepEmbedding, layers: nn.Module, head: StepHead) -> None:
         super().__init__()
         self.embedding, self.layers, self.head = embedding, layers, head
 

@@ -1,0 +1,164 @@
+"""What was forecast, for people and machines: rows under the keys of the history, JSON, a frame, a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seqline.data.series import Floats, Panel, Series
+from seqline.data.series_calendar import written_times
+from seqline.data.series_returning import returned
+from seqline.data.series_writing import Columns, forecast_rows, rows_csv
+from seqline.errors import UserError
+from seqline.files import PathLike
+from seqline.predictor import Forecasts, Predictor
+from seqline.visualize.series_plot import Band, Forecasted, write_plot
+
+BEYOND = "beyond_training"
+"""Name of the column that marks steps beyond the trained horizon; it is there where some are."""
+BANDS = (0.1, 0.9)
+"""Quantiles that a plot shows where none are asked for."""
+_PLOTTED_HORIZONS, _FEWEST_PLOTTED, _MOST_PLOTTED = 4, 50, 400
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """The forecasts of a panel. levels: the quantiles that were asked for; a plot may show more."""
+
+    panel: Panel
+    found: tuple[Forecasts, ...]
+    levels: tuple[float, ...] = ()
+
+    @property
+    def num_beyond(self) -> int:
+        """Steps at the end that lie beyond the horizon that the model was trained for."""
+        return max(one.num_beyond for one in self.found)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of values: each target, then its quantiles as `y_q0.1`."""
+        targets = self.panel.targets
+        return [*targets, *(f"{target}_q{level:g}" for target in targets for level in self.levels)]
+
+    def columns(self) -> Columns:
+        """Return rows keyed by series and time as the history was, in its order.
+
+        Raises:
+            UserError: a quantile's column has the name of another column.
+        """
+        names = self.names
+        keys = {self.panel.time_column, self.panel.id_column}
+        if twice := [name for n, name in enumerate(names) if name in names[:n] or name in keys]:
+            raise UserError(f"two columns of the forecast are called {twice[0]!r}", fix="rename the target")
+        values = [self._values(one) for one in self.found]
+        marks = [BEYOND] if self.num_beyond else []
+        columns = forecast_rows(self.panel, values, [*names, *marks])
+        for name in marks:
+            columns[name] = [int(cell) for cell in columns[name]]
+        return columns
+
+    def _values(self, one: Forecasts) -> Floats:
+        """Return [H V] in the order of the names."""
+        by_level = np.stack([one.quantiles[level] for level in self.levels], axis=-1) if self.levels else None
+        parts = [one.mean] if by_level is None else [one.mean, by_level.reshape(len(one.mean), -1)]
+        if self.num_beyond:
+            parts.append((np.arange(len(one.mean)) >= len(one.mean) - one.num_beyond)[:, None].astype(np.float64))
+        return np.concatenate(parts, axis=1)
+
+    def csv(self) -> str:
+        """Return the rows as the text of a CSV file."""
+        return rows_csv(self.columns())
+
+    def like(self, history: Any) -> Any:
+        """Return the rows as the kind of frame that the history was; see `data.series_returning.returned`."""
+        times = np.concatenate([one.times for one in self.found])
+        return returned(history, self.panel, self.columns(), times)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "targets": list(self.panel.targets),
+            "frequency": self.panel.frequency.name,
+            "horizon": len(self.found[0].mean),
+            "steps_beyond_training": self.num_beyond,
+            "series": [
+                {
+                    "id": one.id,
+                    "times": written_times(self.panel, one.times),
+                    "mean": self._by_target(one.mean),
+                    "quantiles": {f"{level:g}": self._by_target(one.quantiles[level]) for level in self.levels},
+                }
+                for one in self.found
+            ],
+        }
+
+    def _by_target(self, values: Floats) -> dict[str, list[float]]:
+        return {name: column.tolist() for name, column in zip(self.panel.targets, values.T, strict=True)}
+
+    def plot(self, path: PathLike) -> None:
+        """Draw the end of each history, the forecast and its intervals into a png, svg or html file.
+
+        Raises:
+            UserError: another suffix; a PNG without the extra `pictures`; a disk that refuses.
+        """
+        write_plot(
+            path, [panel for pair in zip(self.panel.series, self.found, strict=True) for panel in self._drawn(*pair)]
+        )
+
+    def _drawn(self, series: Series, one: Forecasts) -> Iterator[Forecasted]:
+        """Yield a panel for each target."""
+        size = min(max(_PLOTTED_HORIZONS * len(one.mean), _FEWEST_PLOTTED), _MOST_PLOTTED)
+        times = [str(time) for time in written_times(self.panel, series.times[-size:])]
+        future = [str(time) for time in written_times(self.panel, one.times)]
+        for column, target in enumerate(self.panel.targets):
+            seen = zip(series.values[-size:, column].tolist(), series.is_observed[-size:, column], strict=True)
+            values = [value if is_seen else None for value, is_seen in seen]
+            title = f"{series.id}: {target}" if series.id else target
+            yield Forecasted(title, times, values, future, one.mean[:, column].tolist(), _bands(one, column))
+
+
+def forecast(
+    predictor: Predictor, panel: Panel, horizon: int | None, levels: Sequence[float], more: Sequence[float] = ()
+) -> Forecast:
+    """Forecast a panel.
+
+    Args:
+        predictor: the model.
+        panel: histories, read for it.
+        horizon: steps; None = what it was trained for.
+        levels: quantiles that are asked for.
+        more: quantiles for a plot, in addition.
+
+    Raises:
+        UserError: see `Predictor.predict`.
+    """
+    every = sorted({*levels, *more})
+    return Forecast(panel, tuple(predictor.predict(panel, horizon, every)), tuple(levels))
+
+
+def plotted_levels(given: Sequence[float] | None) -> tuple[float, ...]:
+    """Return which quantiles a plot shows of those that a model gives.
+
+    Args:
+        given: ascending, each with all between it and the next; () = any, None = none.
+    """
+    if given is None:
+        return ()
+    low, high = (given[0], given[-1]) if given else (0.0, 1.0)
+    if low <= BANDS[0] and BANDS[1] <= high:
+        return BANDS
+    return (low, high) if low < high and round(low + high, 9) == 1 else ()
+
+
+def _bands(one: Forecasts, column: int) -> list[Band]:
+    """Return the intervals of the quantiles that come in pairs, the widest first."""
+    levels = {round(level, 9): level for level in sorted(one.quantiles)}
+    pairs = [(low, levels.get(round(1 - low, 9))) for low in levels.values() if low < 0.5]
+    return [
+        Band(round(high - low, 9), one.quantiles[low][:, column].tolist(), one.quantiles[high][:, column].tolist())
+        for low, high in pairs
+        if high is not None
+    ]

@@ -1,0 +1,161 @@
+"""From a recipe to a forecaster: the settings that forecasting adds to every recipe, and what is built of both."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from seqline.architectures.recipe import Recipe, Values
+from seqline.errors import UserError
+from seqline.forecasting.coder import SeriesShape
+from seqline.forecasting.distributions import (
+    POINT_LOSSES,
+    Distribution,
+    Gaussian,
+    LossName,
+    Point,
+    Quantiles,
+    StudentT,
+)
+from seqline.forecasting.inputs import InputOptions
+from seqline.models.classifier import LastQuery, LearnedQuery
+from seqline.models.forecaster import (
+    DecodingForecaster,
+    DirectForecaster,
+    DirectHead,
+    Forecaster,
+    RecursiveForecaster,
+)
+from seqline.models.skips import LastSkip, LinearSkip, NoSkip, SeasonSkip, Skip
+from seqline.parts.attention import Attention
+from seqline.parts.scores import AdditiveScore, DotScore, GeneralScore, Score
+from seqline.sections import KeyFault, Section
+
+LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+def _list_to_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+class ForecastSettings(Section):
+    """How a recipe forecasts.
+
+    strategy: direct, all steps at once; or recursive, each from the forecast before it (recipes with a decoder).
+    distribution: point, quantile (a point and quantiles), gaussian or student-t. quantiles: the levels of quantile. loss: of the
+    point. instance_norm: a history is scaled by its own mean and deviation. skip: the plain forecast that the network's output
+    is added to. skip_length: the last values that the linear one sees. patch: points that a step of the encoder reads.
+    query, query_score: how a recipe without a decoder attends to its features. None: chosen from the data.
+    """
+
+    strategy: Literal["direct", "recursive"] = "direct"
+    distribution: Literal["point", "quantile", "gaussian", "student-t"] = "quantile"
+    quantiles: Annotated[tuple[float, ...], BeforeValidator(_list_to_tuple)] | None = None
+    loss: LossName = "squared"
+    instance_norm: bool = True
+    skip: Literal["linear", "season", "last", "none"] | None = None
+    skip_length: int | None = Field(default=None, ge=1, le=4096)
+    patch: int | None = Field(default=None, ge=1, le=1024)
+    query: Literal["learned", "last"] = "last"
+    query_score: Literal["dot", "general", "additive"] = "dot"
+
+    @model_validator(mode="after")
+    def _check_forecast(self) -> ForecastSettings:
+        if self.quantiles is not None:
+            if self.distribution != "quantile":
+                raise KeyFault("quantiles", f"are for distribution quantile, and this is {self.distribution}")
+            if not self.quantiles or not all(a < b for a, b in pairwise((0.0, *self.quantiles, 1.0))):
+                raise KeyFault("quantiles", "expected ascending levels over 0 and under 1")
+        if self.skip == "linear" and self.strategy == "recursive":
+            raise KeyFault(
+                "skip", "linear has a map for every step, which strategy recursive has not; set last or season"
+            )
+        if self.skip_length is not None and self.skip_name != "linear":
+            raise KeyFault("skip_length", f"is for skip linear, and this is {self.skip_name}")
+        return self
+
+    @property
+    def skip_name(self) -> str:
+        """The plain forecast: as set, else linear, or the last value under strategy recursive."""
+        return self.skip or ("linear" if self.strategy == "direct" else "last")
+
+    def make_distribution(self) -> Distribution:
+        """Return what is said of a step."""
+        if self.distribution == "quantile":
+            return Quantiles(self.quantiles or LEVELS, POINT_LOSSES[self.loss])
+        if self.distribution == "point":
+            return Point(POINT_LOSSES[self.loss])
+        return Gaussian() if self.distribution == "gaussian" else StudentT()
+
+    def make_skip(self, shape: SeriesShape) -> Skip:
+        """Return the plain forecast."""
+        if self.skip_name == "linear":
+            return LinearSkip(shape.num_targets, self.inputs(shape).num_recent, shape.horizon)
+        if self.skip_name == "season":
+            return SeasonSkip(shape.season)
+        return LastSkip() if self.skip_name == "last" else NoSkip()
+
+    def make_score(self, size: int) -> Score:
+        """Return the score part for queries and features of one width."""
+        if self.query_score == "dot":
+            return DotScore()
+        return GeneralScore(size, size) if self.query_score == "general" else AdditiveScore(size, size, size)
+
+    def inputs(self, shape: SeriesShape) -> InputOptions:
+        """Return what the settings say of a model's inputs."""
+        recent = {"linear": self.skip_length or max(1, shape.season), "season": shape.season}.get(self.skip_name, 1)
+        return InputOptions(self.patch or 1, recent, self.instance_norm)
+
+
+def fits(recipe: Recipe) -> bool:
+    """Tell whether a recipe can forecast: it reads a history."""
+    return recipe.build is not None or recipe.features is not None
+
+
+def build_forecaster(recipe: Recipe, settings: Any, shape: SeriesShape) -> Forecaster | None:
+    """Build a forecaster of a recipe; None where it reads no history.
+
+    Args:
+        recipe: with a decoder it becomes an encoder-decoder, else its features are read by attention.
+        settings: the recipe's own and `ForecastSettings`.
+        shape: the sizes of the series.
+    """
+    distribution, ends = settings.make_distribution(), _ends(settings, shape)
+    if recipe.build is not None:
+        network = recipe.build(settings, ends)
+        if settings.strategy == "recursive":
+            return RecursiveForecaster(network, settings.make_skip(shape), distribution.is_location)
+        return DecodingForecaster(network, settings.make_skip(shape), distribution.is_location, shape.horizon)
+    if recipe.features is None:
+        return None
+    if settings.strategy == "recursive":
+        what = f"recursive needs a decoder, and {recipe.name} has none"
+        raise UserError(what, where="model.strategy", fix="set direct, or choose a recipe with a decoder")
+    encoder, size = recipe.features(settings, ends)
+    return DirectForecaster(
+        encoder=encoder,
+        query=LearnedQuery(size) if settings.query == "learned" else LastQuery(),
+        attention=Attention(settings.make_score(size)),
+        dropout=settings.dropout,
+        head=DirectHead(2 * size, shape.num_known, shape.horizon, ends.num_outputs, size),
+        skip=settings.make_skip(shape),
+        is_location=distribution.is_location,
+    )
+
+
+def price(settings: Any, shape: SeriesShape) -> Values:
+    """Return ends that are at least as large as all that a forecaster adds to its recipe."""
+    ends = _ends(settings, shape)
+    more = shape.horizon * (ends.num_outputs + shape.num_targets * settings.inputs(shape).num_recent)
+    return ends._replace(target_size=ends.target_size + more)
+
+
+def _ends(settings: Any, shape: SeriesShape) -> Values:
+    """Return the numbers that a step of the encoder and of the decoder reads, and those that come out."""
+    patch = settings.inputs(shape).patch
+    own = shape.num_targets if settings.strategy == "recursive" else 1
+    num_outputs = shape.num_targets * len(settings.make_distribution().is_location)
+    # Where a step holds several points, each has a flag that says it is one.
+    return Values(patch * (shape.num_inputs + (patch > 1)), own + shape.num_known, num_outputs)

@@ -1,0 +1,245 @@
+"""context-in-weights: does a model go on learning while it reads a long document?
+
+Documents in which people have habits that hold in this document alone (habit_texts.py). Who remembers more of what was read
+predicts better, so the loss of a word falls with its position, as far as the state of the model can hold what was read: the
+vector of an LSTM, all keys and values of a Transformer, or weights that are trained while reading (TTT).
+
+The loss is counted where a habit is to be said: there an ideal reader, whose loss is shown beside, needs nothing but memory.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from seqline import files
+from seqline.comparing.plots import Axis, Series, lines
+from seqline.data.batch import collate_lines
+from seqline.data.plain import read_plain_set
+from seqline.evaluation.significance import Array
+from seqline.lab.estimates import SURE, Estimate, difference, share
+from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
+from seqline.lab.habit_texts import HABITS, IN_A_DOCUMENT, WORDS_A_SENTENCE, document, ideal_nats
+from seqline.lab.laboratory import Lab
+from seqline.run_folder import Run, load_run
+
+SENTENCES, QUICK_SENTENCES = 64, 40
+DOCUMENTS, QUICK_DOCUMENTS, VALIDATION_DOCUMENTS = 8000, 4000, 20
+TEST_DOCUMENTS, QUICK_TEST_DOCUMENTS = 100, 40
+DOCUMENTS_AT_ONCE = 10
+PARTS = 8
+LEAST_FALL = 0.05
+"""Nats: a fall of less is none."""
+LSTM, TRANSFORMER, TTT, IDEAL = "LSTM", "Transformer", "TTT", "ideal reader"
+SOURCE = "Sun et al. 2024 (2407.04620), section 3 and the figures of perplexity by token index"
+CLAIMS = (
+    Claim(
+        "ttt", "A state that is trained while it reads goes on lowering its loss to the end of a long document.", SOURCE
+    ),
+    Claim("transformer", "So does a Transformer, which keeps everything.", SOURCE),
+    Claim(
+        "lstm",
+        "A state of fixed size with a simple update, as in an RNN, lowers its loss less over a long document than TTT does.",
+        SOURCE,
+    ),
+)
+
+
+class Model(NamedTuple):
+    """How one of the models is made."""
+
+    arch: str
+    steps: int
+    quick_steps: int
+    settings: Mapping[str, Any]
+
+
+_COMMON = {
+    "tokenizer.kind": "word",
+    "model.size": "tiny",
+    "model.dropout": 0.0,
+    "data.unit": "lines",
+    "data.max_tokens": WORDS_A_SENTENCE * SENTENCES,
+    "training.label_smoothing": 0.0,
+    "training.batch_tokens": 1000,
+    "training.validate_sentences": VALIDATION_DOCUMENTS,
+}
+MODELS: dict[str, Model] = {
+    LSTM: Model("lstm", 2000, 600, {**_COMMON, "training.learning_rate": 0.005, "model.hidden_size": 128}),
+    TRANSFORMER: Model("transformer", 2000, 600, {**_COMMON, "training.learning_rate": 0.002}),
+    TTT: Model("ttt-linear", 2000, 500, {**_COMMON, "training.learning_rate": 0.003}),
+}
+_DATA = "habits"
+
+
+def wanted(name: str, seed: int) -> Wanted:
+    """Return one of the models, trained with a seed."""
+    model = MODELS[name]
+    settings = tuple(model.settings.items())
+    return Wanted(_DATA, model.arch, "language_model", settings, model.steps, model.quick_steps, seed)
+
+
+def models(lab: Lab) -> tuple[Wanted, ...]:
+    """Return every model with every seed."""
+    return tuple(wanted(name, seed) for name in MODELS for seed in lab.seed_numbers())
+
+
+def _write(folder: Path, lab: Lab) -> None:
+    counts = {
+        "train": lab.pick(DOCUMENTS, QUICK_DOCUMENTS),
+        "valid": VALIDATION_DOCUMENTS,
+        "test": lab.pick(TEST_DOCUMENTS, QUICK_TEST_DOCUMENTS),
+    }
+    for name, count in counts.items():
+        draws = random.Random(f"habits: {name}")
+        texts = [document(lab.pick(SENTENCES, QUICK_SENTENCES), draws) for _ in range(count)]
+        files.write_text(folder / f"{name}.txt", "".join(f"{text}\n" for text in texts))
+
+
+CORPORA = {_DATA: _write}
+
+
+@torch.inference_mode()
+def nats_by_position(run: Run, texts: Sequence[str]) -> Array:
+    """Return minus the log-probability of every word of texts of one length [N T], each text read from nothing."""
+    model: Any = run.model
+    ids = run.tokenizers.source.encode_batch(list(texts))
+    found = []
+    for begin in range(0, len(ids), DOCUMENTS_AT_ONCE):
+        batch = collate_lines(ids, range(begin, min(len(ids), begin + DOCUMENTS_AT_ONCE)))
+        logits, _ = model(batch.inputs, model.initial_state(None, len(batch.rows)))
+        nats = -logits.double().log_softmax(dim=-1).gather(-1, batch.targets[..., None])[..., 0]
+        found.append(nats[:, :-1].numpy())  # the end mark is no word
+    return np.concatenate(found)
+
+
+def of_habits(nats: Array) -> Array:
+    """Return the nats of habits [N sentences] from those of all words [N T]."""
+    return nats[:, 1::WORDS_A_SENTENCE]
+
+
+def by_part(nats: Array) -> Array:
+    """Return sums and counts [N PARTS 2] of the sentences in each eighth of the documents."""
+    parts = np.array_split(nats, PARTS, axis=1)
+    return np.stack(
+        [np.stack([part.sum(axis=1), np.full(len(part), part.shape[1])], axis=-1) for part in parts], axis=1
+    )
+
+
+def fall(seeds: Sequence[Array]) -> Estimate:
+    """Return by how much the loss falls from the half's beginning (third and fourth eighth) to the end (the last two).
+
+    Args:
+        seeds: [N PARTS 2] of each seed.
+    """
+    middle, end = ([seed[:, part : part + 2].sum(axis=1) for seed in seeds] for part in (2, PARTS - 2))
+    return difference(middle, end)
+
+
+def fall_difference(mine: Sequence[Array], theirs: Sequence[Array]) -> Estimate:
+    """Return by how much more the first loss falls than the second."""
+
+    def sums(seed: Array) -> Array:
+        return np.concatenate([seed[:, 2:4].sum(axis=1), seed[:, -2:].sum(axis=1)], axis=-1)
+
+    def value(found: Array) -> Array:
+        count = np.maximum(found[..., [1, 3]], 1.0)
+        return found[..., 0] / count[..., 0] - found[..., 2] / count[..., 1]
+
+    return difference([sums(seed) for seed in mine], [sums(seed) for seed in theirs], value)
+
+
+def judge_fall(claim: str, name: str, found: Estimate) -> Verdict:
+    """Decide whether a model's loss goes on falling in the second half of its way."""
+    rule = (
+        f"d is the loss of the {name} at habits in the third and fourth eighth of the documents less that in the last two "
+        f"eighths; held where {SURE} lie above {LEAST_FALL} nats, not held where all lie below, undecided else"
+    )
+    return Verdict(
+        claim, decide(found.is_above(LEAST_FALL)), rule, found.numbers("d"), f"Falls by {found.said('nats', 3)}."
+    )
+
+
+def judge_less(found: Estimate) -> Verdict:
+    """Decide whether the LSTM's loss falls less than that of TTT."""
+    rule = (
+        f"d is the fall of TTT's loss (as in the claim on TTT) less that of the LSTM's; held where {SURE} lie above 0, not held "
+        "where all lie below, undecided else"
+    )
+    said = f"TTT's loss falls by {found.said('nats', 3)} more than the LSTM's."
+    return Verdict("lstm", decide(found.is_above(0.0)), rule, found.numbers("d"), said)
+
+
+def verdicts(found: Mapping[str, Sequence[Array]]) -> tuple[Verdict, ...]:
+    """Decide from sums and counts [N PARTS 2] of every seed of each model."""
+    return (
+        judge_fall("ttt", TTT, fall(found[TTT])),
+        judge_fall("transformer", TRANSFORMER, fall(found[TRANSFORMER])),
+        judge_less(fall_difference(found[TTT], found[LSTM])),
+    )
+
+
+def measure(lab: Lab) -> Finding:
+    """Read the test documents with every model."""
+    test = read_plain_set(str(lab.corpus(_DATA)), "test")
+    assert test is not None
+    texts = test.text.splitlines()
+    found: dict[str, list[Array]] = {}
+    for name in MODELS:
+        found[name] = []
+        for seed in lab.seed_numbers():
+            run = load_run(lab.run(wanted(name, seed)))
+            found[name].append(by_part(of_habits(nats_by_position(run, texts))))
+            lab.check_stop()
+    ideal = by_part(of_habits(np.array([ideal_nats(text.split()) for text in texts])))
+    losses = {name: [share([seed[:, part] for seed in seeds]).value for part in range(PARTS)]
+              for name, seeds in {**found, IDEAL: [ideal]}.items()}  # fmt: skip
+    length = len(texts[0].split())
+    ends = tuple(str(round(length * part / PARTS)) for part in range(1, PARTS + 1))
+    notes = (
+        f"{len(texts)} documents of {length} words, {IN_A_DOCUMENT} people in each, {len(lab.seed_numbers())} seeds. A model "
+        f"that remembers nothing loses {np.log(len(HABITS)):.2f} nats at a habit.",
+        "Also the ideal reader stops falling once everybody has been met.",
+    )
+    return Finding(
+        (_table(losses, ends),),
+        (_picture(losses, ends),),
+        verdicts(found),
+        notes,
+        {
+            "words": length,
+            "nats_by_eighth": losses,
+            "falls": {name: fall(seeds)._asdict() for name, seeds in found.items()},
+        },
+    )
+
+
+def _table(losses: Mapping[str, Sequence[float]], ends: Sequence[str]) -> Table:
+    rows = tuple((name, *row) for name, row in losses.items())
+    return Table("Loss at habits (nats) by position, up to word", ("reader", *ends), rows)
+
+
+def _picture(losses: Mapping[str, Sequence[float]], ends: Sequence[str]) -> Picture:
+    drawn = [
+        Series(name, style, [(float(part), value) for part, value in enumerate(row)])
+        for style, (name, row) in enumerate(losses.items())
+    ]
+    svg = lines(
+        "Loss by position", Axis("position in the document, up to word", ends), Axis("loss at habits, nats"), drawn
+    )
+    return Picture("loss-by-position", svg, "The loss where a habit is to be said, by its position in the document.")
+
+
+EXPERIMENT = Experiment(
+    name="context-in-weights",
+    title="A context in the weights",
+    question="Does a model go on learning while it reads a long document?",
+    claims=CLAIMS,
+    models=models,
+    measure=measure,
+)

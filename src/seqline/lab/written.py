@@ -1,0 +1,127 @@
+"""The lab as Markdown: a page for each experiment, and one with every verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from seqline.comparing.table import escape
+from seqline.lab.results import FAILED, Result, count_states, judged
+
+MISSING = "–"
+FAILED_SIGN = "–"
+SIGNS = {"held": "✓", "not held": "✗", "undecided": "?"}
+
+
+def number(value: Any) -> str:
+    """Return a cell as it is read: whole numbers in groups, others to four digits, a dash for nothing."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+
+
+def scale_said(scale: Mapping[str, Any]) -> str:
+    """Return at what scale a lab was run, one sentence without its full stop."""
+    size = "a quick lab: small models, few examples" if scale["quick"] else "a full lab"
+    data = "the built-in toy pair" if scale["data_sha256"] is None else "the user's own corpus in place of the toy pair"
+    limit = f", no training longer than {scale['most_steps']:,} steps" if scale["most_steps"] else ""
+    return f"{size}; {data}{limit}"
+
+
+def totals(found: Sequence[Result]) -> str:
+    """Return how many claims held."""
+    states, failed = count_states(found), sum(result["state"] == FAILED for result in found)
+    parts = [f"{count} {state}" for state, count in states.items()]
+    more = f"; {failed} of {len(found)} experiments failed" if failed else ""
+    return f"{sum(states.values())} claims: {', '.join(parts)}{more}"
+
+
+def seeds_said(result: Result) -> str:
+    """Return what an experiment was made with."""
+    seeds = result["settings"]["seeds"]
+    return f"{seeds} seed{'' if seeds == 1 else 's'}, {result['seconds']:.0f} s beside the training of the zoo"
+
+
+def overview(found: Sequence[Result], scale: Mapping[str, Any]) -> str:
+    """Return every claim with its verdict."""
+    parts = ["# The claims of the history, measured again", "", f"{totals(found)}. This was {scale_said(scale)}.", ""]
+    parts += _table(("experiment", "claim", "verdict", "the numbers"), _rows(found))
+    return "\n".join([*parts, ""])
+
+
+def _rows(found: Sequence[Result]) -> Iterable[list[str]]:
+    for result in found:
+        name = f"[{result['name']}]({result['name']}/{result['name']}.md)"
+        if result["state"] == FAILED:
+            yield [name, "", f"{FAILED_SIGN} failed", escape(result["reason"])]
+            continue
+        for claim, verdict in judged(result):
+            if verdict is not None:
+                yield [name, escape(claim["text"]), _badge(verdict["state"]), escape(verdict["said"])]
+
+
+def _badge(state: str) -> str:
+    return f"{SIGNS[state]} {state}"
+
+
+def report_lines(found: Sequence[Result]) -> list[str]:
+    """Return what a terminal shows: under the name of each experiment its verdicts."""
+    lines = []
+    for result in found:
+        lines += ["", result["name"]]
+        lines += [f"  failed: {result['reason']}"] if result["state"] == FAILED else []
+        lines += [f"  {_badge(v['state']):<11}  {v['said']}" for _, v in judged(result) if v is not None]
+    return [*lines[1:], "", totals(found)]
+
+
+def experiment_page(result: Result) -> str:
+    """Return one experiment: claims with verdicts, pictures, tables."""
+    parts = [f"# {result['title']}", "", result["question"], ""]
+    if result["state"] == FAILED:
+        parts += [f"The measurement failed: {escape(result['reason'])}", ""]
+    for claim, verdict in judged(result):
+        parts += _claim(claim, verdict)
+    for picture in result["pictures"]:
+        parts += [f"![{_inside(picture['caption'])}]({picture['name']}.svg)", "", f"*{escape(picture['caption'])}*", ""]
+    for table in result["tables"]:
+        cells = [[escape(number(cell)) for cell in row] for row in table["rows"]]
+        parts += [f"**{escape(table['title'])}**", "", *_table([escape(name) for name in table["columns"]], cells), ""]
+    parts += [f"- {escape(note)}" for note in result["notes"]]
+    parts += [""] if result["notes"] else []
+    models = f"; models: {', '.join(f'`{name}`' for name in result['models'])}" if result["models"] else ""
+    parts += [
+        f"{seeds_said(result)}{models}. All numbers: [result.json](result.json). seqline {result['version']}.",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _claim(claim: Mapping[str, str], verdict: Mapping[str, Any] | None) -> list[str]:
+    parts = [f"> {escape(claim['text'])}", ">", f"> — {escape(claim['source'])}", ""]
+    if verdict is None:
+        return parts
+    decisive = ", ".join(f"{name} = {number(value)}" for name, value in verdict["numbers"].items())
+    return [
+        *parts,
+        f"**{_badge(verdict['state'])}**: {escape(verdict['said'])}",
+        "",
+        f"- The rule: {escape(verdict['rule'])}",
+        f"- The numbers: {escape(decisive)}",
+        "",
+    ]
+
+
+def _inside(text: str) -> str:
+    return escape(text).replace("[", "\\[").replace("]", "\\]")
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [_line(head), "|" + " --- |" * len(head), *(_line(row) for row in rows)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
