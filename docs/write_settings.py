@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from seqline.architectures import ARCHITECTURES
 from seqline.architectures.recipe import Recipe
+from seqline.forecasting.building import ForecastSettings
 from seqline.sections import Section
 from seqline.tasks import QuerySettings
 
@@ -20,6 +21,12 @@ BEGIN = "## model: the recipe's own\n"
 INTRODUCTION = """
 Under `model.` too; the defaults of `tiny`, `small` and `base`. What a setting has no use for is refused.
 `python docs/write_settings.py` writes these tables.
+"""
+FORECAST = """
+### forecasting, any recipe
+
+| key | default | meaning |
+| --- | --- | --- |
 """
 QUERY = """
 ### classification, any recipe
@@ -60,6 +67,14 @@ MEANINGS = {
     "inner_batch": "tokens whose inner gradients are taken at the same weights",
     "inner_learning_rate": "eta_base, the largest inner learning rate",
     "query": "whose query reads the features: a learned vector, or the last position",
+    "strategy": "all steps at once, or each from the forecast before it (recipes with a decoder)",
+    "distribution": "what a forecast is",
+    "quantiles": "the levels that the distribution quantile learns",
+    "loss": "of the point forecast",
+    "instance_norm": "a history is scaled by its own mean and deviation",
+    "skip": "the plain forecast that the network's output is added to; chosen from the data when empty",
+    "skip_length": "the last values that the linear skip sees",
+    "patch": "points of a history that a step of the encoder reads; chosen when empty",
     "query_score": "how the query is compared with the features",
 }
 
@@ -88,18 +103,25 @@ def table_of(recipe: Recipe) -> str:
     return "\n".join(lines) + "\n"
 
 
-def query_table(settings: type[Section]) -> str:
-    """Return the table of what a classifier takes beside."""
+def task_table(title: str, settings: type[Section]) -> str:
+    """Return the table of what a task takes beside."""
     rows = settings.model_fields.items()
     lines = [f"| `model.{key}` | {shown(field.default)} | {meaning(key, field)} |" for key, field in rows]
-    return QUERY + "\n".join(lines) + "\n"
+    return title + "\n".join(lines) + "\n"
 
 
 def page() -> str:
     """Return the whole page: what stands before the tables, and the tables anew."""
     before = PAGE.read_text(encoding="utf-8").split(BEGIN)[0]
     tables = "".join(map(table_of, ARCHITECTURES.values()))
-    return before + BEGIN + INTRODUCTION + tables + query_table(QuerySettings)
+    return (
+        before
+        + BEGIN
+        + INTRODUCTION
+        + tables
+        + task_table(QUERY, QuerySettings)
+        + task_table(FORECAST, ForecastSettings)
+    )
 
 
 if __name__ == "__main__":

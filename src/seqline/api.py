@@ -23,7 +23,7 @@ from seqline.recording.learning import with_training
 from seqline.report import Report, Wanted
 from seqline.run import Trained
 from seqline.run import train as train_run
-from seqline.run_folder import Run, load_run
+from seqline.run_folder import Run, load_run, require_text
 from seqline.translator import Translator
 from seqline.visualize.trace import Trace
 from seqline.watch import LIMIT_MB
@@ -206,6 +206,7 @@ def explain(
         UserError: an option that the task has no use for; see also `explain` of the translator, generator and labeller.
     """
     loaded = run if isinstance(run, Run) else load_run(Path(run), device)
+    require_text(loaded)
     task = loaded.config.data.task
     asked = {"beam_size": beam_size, "force": force, "attention_rows": attention_rows, **vars(more or Explaining())}
     given = {name: value for name, value in asked.items() if value not in (None, {}, [], ())}

@@ -250,6 +250,15 @@ def require_task(run: Run, *names: str) -> None:
         raise UserError(what, where=str(run.folder), fix=f"use `seqline {task.command}`")
 
 
+def require_text(run: Run) -> None:
+    """Refuse a run that does not read text.
+
+    Raises:
+        UserError: names the command that the run is for.
+    """
+    require_task(run, *(task.name for task in TASKS.values() if task.is_of_text))
+
+
 def _tokenizer_files(config: Config) -> list[str]:
     if not TASKS[config.data.task].is_of_text:
         return [SERIES]

@@ -9,6 +9,7 @@ import pytest
 
 from seqline.architectures import ARCHITECTURES
 from seqline.config import Config
+from seqline.forecasting.building import ForecastSettings
 from seqline.tasks import QuerySettings
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +21,7 @@ def test_settings_page_lists_every_key_and_no_other() -> None:
     sections = {name: type(getattr(Config(), name)) for name in Config.model_fields}
     keys = {f"{name}.{key}" for name, section in sections.items() for key in section.model_fields}
     keys |= {f"model.{key}" for recipe in ARCHITECTURES.values() for key in recipe.settings.model_fields}
-    keys |= {f"model.{key}" for key in QuerySettings.model_fields}
+    keys |= {f"model.{key}" for section in (QuerySettings, ForecastSettings) for key in section.model_fields}
     assert set(re.findall(r"^\| `([a-z_.]+)` \|", page, flags=re.MULTILINE)) == keys
 
 

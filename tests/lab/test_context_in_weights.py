@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from seqline.lab import context_in_weights as context
-from seqline.lab.context_in_weights import LSTM, TRANSFORMER, TTT, by_part, fall, nats_by_position, of_habits
-from seqline.lab.habit_texts import HABITS, IN_A_DOCUMENT, PEOPLE, document, ideal_nats
+from seqline.lab.context_in_weights import LSTM, TRANSFORMER, TTT, by_part, fall, nats_by_position
+from seqline.lab.habit_texts import HABITS, NEWCOMERS, PEOPLE, document, ideal_nats
 from seqline.run_folder import load_run
 
 from .planted import SmallLab, measured, states
@@ -24,41 +24,44 @@ def test_everybody_has_one_habit_in_a_document_and_another_in_the_next() -> None
         words = document(80, draws).split()
         pairs = set(zip(words[::3], words[1::3], strict=True))
         people, habits = (set(side) for side in zip(*pairs, strict=True))
-        assert len(pairs) == len(people) == len(habits) <= IN_A_DOCUMENT
+        assert len(pairs) == len(people) == len(habits) > 4
         assert people <= set(PEOPLE)
         assert habits <= set(HABITS)
         assert set(words[2::3]) == {"."}
         found.append(dict(pairs))
     assert found[0] != found[1]
-    assert len(set(PEOPLE)) == len(set(HABITS)) == 16
+    assert len(set(PEOPLE)) == len(set(HABITS)) == 32
 
 
 def test_the_ideal_reader_knows_what_was_said() -> None:
     nats = ideal_nats(["Adam", "sings", ".", "Zora", "swims", ".", "Adam", "sings", "."])
-    expected = [math.log(16), math.log(16), 0.0, math.log(15 * 10 / 9), math.log(15), 0.0, math.log(10), 0.0, 0.0]
-    assert nats == pytest.approx(expected)
+    assert nats == pytest.approx(
+        [math.log(32), math.log(32), 0.0, math.log(31 * 4 / 3), math.log(31), 0.0, math.log(5), 0.0, 0.0]
+    )
 
 
-def test_people_are_as_probable_as_the_ideal_reader_says() -> None:
-    words = document(200, random.Random(2)).split()
-    for place in range(0, 90, 3):
-        known = set(words[:place:3])
-        new = next(person for person in PEOPLE if person not in known)
-        is_more = len(known) < IN_A_DOCUMENT
-        total = len(known) / IN_A_DOCUMENT
-        if is_more:
-            said = ideal_nats([*words[:place], new, "sings", "."])[place]
-            total += (len(PEOPLE) - len(known)) * math.exp(-said)
-        assert total == pytest.approx(1.0)
+def test_all_people_together_are_sure_to_the_ideal_reader() -> None:
+    words = document(120, random.Random(2)).split()
+    for place in range(0, 360, 30):
+        nats = [ideal_nats([*words[:place], person, "sings", "."])[place] for person in PEOPLE]
+        assert sum(math.exp(-each) for each in nats) == pytest.approx(1.0)
 
 
-def test_habits_are_the_second_words_and_parts_are_eighths() -> None:
+def test_newcomers_come_as_the_urn_says() -> None:
+    draws = random.Random(3)
+    found = [len(set(document(40, draws).split()[::3])) for _ in range(400)]
+    expected = sum(NEWCOMERS / (n + NEWCOMERS) for n in range(40))
+    assert np.mean(found) == pytest.approx(expected, rel=0.05)
+
+
+def test_people_and_habits_are_counted_and_parts_are_eighths() -> None:
     nats = np.arange(48.0)[None]
-    habits = of_habits(nats)
-    assert habits[0].tolist() == [1 + 3 * n for n in range(16)]
-    parts = by_part(habits)
+    assert context.of_facts(nats, (1,))[0].tolist() == [1 + 3 * n for n in range(16)]
+    facts = context.of_facts(nats)
+    assert facts[0].tolist() == [0.5 + 3 * n for n in range(16)]
+    parts = by_part(facts)
     assert parts.shape == (1, 8, 2)
-    assert parts[0, 0].tolist() == [1.0 + 4.0, 2.0]
+    assert parts[0, 0].tolist() == [0.5 + 3.5, 2.0]
 
 
 def losses(by_eighth: list[float], spread: float = 0.02) -> list[np.ndarray]:
@@ -88,7 +91,7 @@ def test_a_whole_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for name, value in small.items():
         monkeypatch.setattr(context, name, value)
     found = measured(context.EXPERIMENT, tmp_path, context.CORPORA)
-    assert [row[0] for row in found.tables[0].rows] == [LSTM, TRANSFORMER, TTT, context.IDEAL]
+    assert [row[0] for row in found.tables[0].rows] == [context.IDEAL, LSTM, TRANSFORMER, TTT]
     assert found.numbers["words"] == 48
     lab = SmallLab(tmp_path, is_quick=True, corpora=context.CORPORA, most_steps=2)
     run = load_run(lab.run(context.wanted(LSTM, 1)))

@@ -131,12 +131,14 @@ def test_the_gradient_of_a_language_model_is_that_of_small_changes(name: str) ->
         state = layers.initial_state(1)
         y = model.embedding(torch.tensor([ids[:-back]]))
         _, state = layers(y, state, None)
-        leaves = [each.detach().requires_grad_() for each in tensors_of(state)]
-        places = iter(leaves)
+        leaf = tensors_of(state)[-1].detach().requires_grad_()  # h, or c, of which h = o tanh(c) is made
+        before = [each.detach() for each in tensors_of(state)]
+        state_of = [leaf] if len(before) == 1 else [before[0] / before[1].tanh() * leaf.tanh(), leaf]
+        places = iter(state_of)
         state = map_tensors(lambda _, places=places: next(places), state)
         after, _ = layers(model.embedding(torch.tensor([ids[-back:]])), state, None)
         loss = -model.head(after)[0, -1].log_softmax(-1)[11]
-        pulled = torch.autograd.grad(loss, leaves)[-1]  # h, or c: the last of the state
+        [pulled] = torch.autograd.grad(loss, [leaf])
         assert found[back - 1] == pytest.approx(float(pulled.norm()), rel=1e-3)
 
 

@@ -109,10 +109,11 @@ def evaluate(
     from seqline.evaluation.alignment import Reading
     from seqline.judging.reading import read_scored, read_scored_text
     from seqline.language_report import evaluate as evaluate_text
-    from seqline.run_folder import load_run
+    from seqline.run_folder import load_run, require_text
     from seqline.translator import Translator
 
     loaded = load_run(run, device)
+    require_text(loaded)
     task, names = loaded.config.data.task, split_keys(keys) if keys else loaded.config.data.keys
     if task != "translation":
         _refuse(task, metrics=metrics, against=against, frequencies=frequencies, report=page, examples=examples)

@@ -82,8 +82,12 @@ def check_asked(asked: Asked) -> None:
         raise UserError("names no architecture", where="--archs", fix="write for instance luong,transformer")
     if twice := [arch for arch in asked.archs if asked.archs.count(arch) > 1]:
         raise UserError(f"{twice[0]!r} is named twice", where="--archs", fix="name each architecture once")
-    if asked.task not in TASKS or not TASKS[asked.task].is_of_text:
-        raise UserError(f"unknown task {asked.task!r}", where="--task", fix=did_you_mean(asked.task, TASKS))
+    known = [task.name for task in TASKS.values() if task.is_of_text]
+    if asked.task == "forecasting":
+        fix = "compare forecasters with `seqline forecast backtest DATA --archs A,B`"
+        raise UserError(f"{asked.task} is not compared here", where="--task", fix=fix)
+    if asked.task not in known:
+        raise UserError(f"unknown task {asked.task!r}", where="--task", fix=did_you_mean(asked.task, known))
     for owner, key, _ in asked.settings:
         _check_setting(owner, key, asked.archs)
     base, task = asked.base(), TASKS[asked.task]

@@ -4,7 +4,8 @@ Documents in which people have habits that hold in this document alone (habit_te
 predicts better, so the loss of a word falls with its position, as far as the state of the model can hold what was read: the
 vector of an LSTM, all keys and values of a Transformer, or weights that are trained while reading (TTT).
 
-The loss is counted where a habit is to be said: there an ideal reader, whose loss is shown beside, needs nothing but memory.
+What can be learned of a document is who is in it and which habits there are, and who has which. The loss is counted at people and
+habits; beside it stands that of an ideal reader, who knows how documents are made and forgets nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from seqline.data.plain import read_plain_set
 from seqline.evaluation.significance import Array
 from seqline.lab.estimates import SURE, Estimate, difference, share
 from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
-from seqline.lab.habit_texts import HABITS, IN_A_DOCUMENT, WORDS_A_SENTENCE, document, ideal_nats
+from seqline.lab.habit_texts import HABITS, PEOPLE, WORDS_A_SENTENCE, document, ideal_nats
 from seqline.lab.laboratory import Lab
 from seqline.run_folder import Run, load_run
 
@@ -70,9 +71,9 @@ _COMMON = {
     "training.validate_sentences": VALIDATION_DOCUMENTS,
 }
 MODELS: dict[str, Model] = {
-    LSTM: Model("lstm", 2000, 600, {**_COMMON, "training.learning_rate": 0.005, "model.hidden_size": 128}),
-    TRANSFORMER: Model("transformer", 2000, 600, {**_COMMON, "training.learning_rate": 0.002}),
-    TTT: Model("ttt-linear", 2000, 500, {**_COMMON, "training.learning_rate": 0.003}),
+    LSTM: Model("lstm", 1500, 500, {**_COMMON, "training.learning_rate": 0.005, "model.hidden_size": 128}),
+    TRANSFORMER: Model("transformer", 1500, 500, {**_COMMON, "training.learning_rate": 0.002}),
+    TTT: Model("ttt-linear", 1200, 300, {**_COMMON, "training.learning_rate": 0.003}),
 }
 _DATA = "habits"
 
@@ -118,9 +119,9 @@ def nats_by_position(run: Run, texts: Sequence[str]) -> Array:
     return np.concatenate(found)
 
 
-def of_habits(nats: Array) -> Array:
-    """Return the nats of habits [N sentences] from those of all words [N T]."""
-    return nats[:, 1::WORDS_A_SENTENCE]
+def of_facts(nats: Array, which: Sequence[int] = (0, 1)) -> Array:
+    """Return the nats of people (0), habits (1) or the mean of both, by sentence [N sentences], from those of all words [N T]."""
+    return nats.reshape(len(nats), -1, WORDS_A_SENTENCE)[:, :, list(which)].mean(axis=-1)
 
 
 def by_part(nats: Array) -> Array:
@@ -157,8 +158,8 @@ def fall_difference(mine: Sequence[Array], theirs: Sequence[Array]) -> Estimate:
 def judge_fall(claim: str, name: str, found: Estimate) -> Verdict:
     """Decide whether a model's loss goes on falling in the second half of its way."""
     rule = (
-        f"d is the loss of the {name} at habits in the third and fourth eighth of the documents less that in the last two "
-        f"eighths; held where {SURE} lie above {LEAST_FALL} nats, not held where all lie below, undecided else"
+        f"d is the loss of the {name} at people and habits in the third and fourth eighth of the documents less that in the last "
+        f"two eighths; held where {SURE} lie above {LEAST_FALL} nats, not held where all lie below, undecided else"
     )
     return Verdict(
         claim, decide(found.is_above(LEAST_FALL)), rule, found.numbers("d"), f"Falls by {found.said('nats', 3)}."
@@ -189,50 +190,52 @@ def measure(lab: Lab) -> Finding:
     test = read_plain_set(str(lab.corpus(_DATA)), "test")
     assert test is not None
     texts = test.text.splitlines()
-    found: dict[str, list[Array]] = {}
+    read: dict[str, list[Array]] = {IDEAL: [np.array([ideal_nats(text.split()) for text in texts])]}
     for name in MODELS:
-        found[name] = []
-        for seed in lab.seed_numbers():
-            run = load_run(lab.run(wanted(name, seed)))
-            found[name].append(by_part(of_habits(nats_by_position(run, texts))))
-            lab.check_stop()
-    ideal = by_part(of_habits(np.array([ideal_nats(text.split()) for text in texts])))
-    losses = {name: [share([seed[:, part] for seed in seeds]).value for part in range(PARTS)]
-              for name, seeds in {**found, IDEAL: [ideal]}.items()}  # fmt: skip
+        runs = (load_run(lab.run(wanted(name, seed))) for seed in lab.seed_numbers())
+        read[name] = [nats_by_position(run, texts) for run in runs]
+        lab.check_stop()
+    found = {name: [by_part(of_facts(nats)) for nats in seeds] for name, seeds in read.items()}
+    losses = {
+        of: _losses(read, which) for of, which in {"people": (0,), "habits": (1,), "people and habits": (0, 1)}.items()
+    }
     length = len(texts[0].split())
     ends = tuple(str(round(length * part / PARTS)) for part in range(1, PARTS + 1))
     notes = (
-        f"{len(texts)} documents of {length} words, {IN_A_DOCUMENT} people in each, {len(lab.seed_numbers())} seeds. A model "
-        f"that remembers nothing loses {np.log(len(HABITS)):.2f} nats at a habit.",
-        "Also the ideal reader stops falling once everybody has been met.",
+        f"{len(texts)} documents of {length} words, {len(lab.seed_numbers())} seeds. Who remembers nothing loses "
+        f"{np.log(len(PEOPLE)):.2f} nats at each of {len(PEOPLE)} people and {np.log(len(HABITS)):.2f} at a habit.",
     )
+    falls = {name: fall(seeds)._asdict() for name, seeds in found.items() if name != IDEAL}
     return Finding(
-        (_table(losses, ends),),
-        (_picture(losses, ends),),
+        tuple(_table(of, rows, ends) for of, rows in losses.items()),
+        tuple(_picture(of, rows, ends) for of, rows in losses.items()),
         verdicts(found),
         notes,
-        {
-            "words": length,
-            "nats_by_eighth": losses,
-            "falls": {name: fall(seeds)._asdict() for name, seeds in found.items()},
-        },
+        {"words": length, "nats_by_eighth": losses, "falls": falls},
     )
 
 
-def _table(losses: Mapping[str, Sequence[float]], ends: Sequence[str]) -> Table:
+def _losses(read: Mapping[str, Sequence[Array]], which: Sequence[int]) -> dict[str, list[float]]:
+    """Return the loss of each reader in each eighth, all seeds together."""
+    found = {}
+    for name, seeds in read.items():
+        parts = [by_part(of_facts(nats, which)) for nats in seeds]
+        found[name] = [share([seed[:, part] for seed in parts]).value for part in range(PARTS)]
+    return found
+
+
+def _table(of: str, losses: Mapping[str, Sequence[float]], ends: Sequence[str]) -> Table:
     rows = tuple((name, *row) for name, row in losses.items())
-    return Table("Loss at habits (nats) by position, up to word", ("reader", *ends), rows)
+    return Table(f"Loss at {of} (nats) by position, up to word", ("reader", *ends), rows)
 
 
-def _picture(losses: Mapping[str, Sequence[float]], ends: Sequence[str]) -> Picture:
+def _picture(of: str, losses: Mapping[str, Sequence[float]], ends: Sequence[str]) -> Picture:
     drawn = [
         Series(name, style, [(float(part), value) for part, value in enumerate(row)])
         for style, (name, row) in enumerate(losses.items())
     ]
-    svg = lines(
-        "Loss by position", Axis("position in the document, up to word", ends), Axis("loss at habits, nats"), drawn
-    )
-    return Picture("loss-by-position", svg, "The loss where a habit is to be said, by its position in the document.")
+    svg = lines(f"Loss at {of} by position", Axis("position, up to word", ends), Axis(f"loss at {of}, nats"), drawn)
+    return Picture(f"loss-at-{of.replace(' ', '-')}", svg, f"The loss at {of} by position in the document.")
 
 
 EXPERIMENT = Experiment(

@@ -14,6 +14,7 @@ from seqline.errors import UserError, did_you_mean
 from seqline.recording.by_hand import AttentionRow
 from seqline.run_folder import CONFIG, MANIFEST, Run, load_run, read_manifest
 from seqline.studio.asked import MOST_PIECES, TraceAsked
+from seqline.tasks import TASKS
 from seqline.visualize.schema import MAX_BUNDLE
 from seqline.visualize.trace import Bundle, Trace
 
@@ -119,6 +120,9 @@ class Runs:
 def _entry(name: str, folder: Path) -> Entry:
     manifest = read_manifest(folder)
     config = parse_toml(files.read_bytes(folder / CONFIG), str(folder / CONFIG))
+    if not TASKS[config.data.task].is_of_text:
+        what = f"is a run for {config.data.task}, and the studio shows runs that read text"
+        raise UserError(what, where=str(folder), fix=f"use `seqline {TASKS[config.data.task].command}`")
     return Entry(
         name,
         config.model.architecture,

@@ -23,7 +23,7 @@ from seqline.evaluation.subject import Finding
 from seqline.evaluation.verify import LAWS, Law
 from seqline.evaluation.verify_served import MARGIN, SCORE_TOLERANCE, Agreement
 from seqline.evaluation.verify_text import TextSubject, round_trip_law, sizes_law, special_law
-from seqline.run_folder import MANIFEST, Run, load_run, read_manifest
+from seqline.run_folder import MANIFEST, Run, load_run, read_manifest, require_text
 from seqline.verifying.subjects import CASES, Case
 
 OK, FAILED, NOT_CHECKED = "ok", "FAILED", "not checked"
@@ -122,6 +122,7 @@ def verify(
     loaded = _load(run, folder, findings)
     if loaded is None:
         return Verification(str(folder), "", "", (), (), tuple(findings.checks))
+    require_text(loaded)
     task, config = loaded.config.data.task, loaded.config
     if next(loaded.model.parameters()).device.type != "cpu":
         raise UserError(
