@@ -168,6 +168,21 @@ def test_another_frequency_is_refused(lstm: Predictor) -> None:
         lstm.read(days)
 
 
+@pytest.mark.parametrize("when", ["2030-02-27", "1999-12-31"])
+def test_a_dated_history_of_one_point_takes_the_frequency_of_the_run(
+    when: str, lstm: Predictor, tmp_path: Path
+) -> None:
+    target = lstm.info.targets[0]
+    file = tmp_path / "one.csv"
+    file.write_text(f"ds,{target}\n{when},5\n", encoding="utf-8")
+    for one in (str(file), {"ds": [when], target: [5.0]}):
+        panel = lstm.read(one)
+        assert panel.frequency == lstm.info.frequency
+        [found] = lstm.predict(panel)
+        assert np.isfinite(found.mean).all()
+        assert len(found.times) == lstm.info.horizon
+
+
 def test_quantiles_that_it_does_not_give_are_refused(lstm: Predictor) -> None:
     with pytest.raises(UserError, match=r"expected levels from 0\.05 to 0\.95, got 0\.01"):
         lstm.predict(panel_of(wave(9)), quantiles=(0.01,))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -138,9 +137,7 @@ class Predictor:
             UserError: see `read_panel`; columns or a frequency unlike the run's.
         """
         how = how or self.options
-        panel = read_panel(data, target=self.coder.targets, how=how)
-        if not how.frequency and max(len(one) + one.num_future for one in panel.series) == 1:
-            panel = read_panel(data, target=self.coder.targets, how=replace(how, frequency=self.coder.frequency))
+        panel = read_panel(data, target=self.coder.targets, how=how, fallback=self.coder.frequency)
         self._check(panel)
         return panel
 

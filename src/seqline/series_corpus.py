@@ -183,6 +183,7 @@ class PreparedSeries(Prepared):
             make_batch=make_batch,
             compute_loss=self._loss,
             validate=self._validator(config),
+            loss_unit="loss/value",
             describe_rows=lambda rows: f"windows {', '.join(str(row % total) for row in rows[:20])}",
         )
 

@@ -40,6 +40,7 @@ class Task:
     """One thing a model can be trained for.
 
     name: as in `data.task`. title: for people. command: what a trained run is used with. unit: what the loss is a mean over.
+    loss: what it is counted in.
     tokenizer_kind, label_smoothing: the default ones. fits: whether a recipe has what the task needs.
     build: recipe, settings and sizes (a vocabulary, or the shape of series) to a model, None where the recipe does not fit.
     more_settings: settings of the model beside the recipe's own. is_of_text: its data is text, cut into pieces by tokenizers.
@@ -57,6 +58,7 @@ class Task:
     fits: Callable[[Recipe], bool]
     more_settings: type[Section] | None = None
     is_of_text: bool = True
+    loss: str = "nats"
     price: Callable[[Any, Any], Ends] = lambda settings, vocabulary: vocabulary
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
@@ -188,6 +190,7 @@ TASKS: dict[str, Task] = {
             fits=can_forecast,
             more_settings=ForecastSettings,
             is_of_text=False,
+            loss="loss",
             price=price,
             defaults={"model.size": "tiny", "training.batch_tokens": 2048, "training.validate_sentences": 1000},
         ),

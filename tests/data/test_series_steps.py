@@ -19,6 +19,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("series")
 
 
+def test_f8_a_fallback_stands_only_where_nothing_is_found_or_stated(folder: Path) -> None:
+    path = write(folder, "ds,y", "2024-01-31,1")
+    assert read_panel(path, fallback="1d").frequency.name == "1d"
+    assert read_panel(path, fallback="1d", how=SeriesOptions(frequency="1w")).frequency.name == "1w"
+    path = write(folder, "ds,y", "2024-01-01,1", "2024-01-08,2")
+    assert read_panel(path, fallback="1d").frequency.name == "1w"
+
+
 def test_f8_one_point_takes_a_stated_frequency(folder: Path) -> None:
     path = write(folder, "ds,y", "2024-01-31,7")
     assert "F: no series has two points to find the frequency from; state it with frequency" in refusal(path)

@@ -105,6 +105,10 @@ def test_the_progress_line(stream: io.StringIO) -> None:
     line.on_end(EndReport(100, "interrupted", "averaged at step 100", 4000.0))
     text = stream.getvalue()
     assert "a [note]\n" in text
+    series = ProgressLine(other := io.StringIO())
+    series.on_start(StartReport(0, 0, 10, (), "loss/value"))
+    series.on_validation(ValidationReport(1, "averaged", Validation(2.125, {}, 0.0), False, now))
+    assert "2.125 loss/value\n" in other.getvalue()
     assert "step 100 averaged weights: 2.125 nats/token, bleu 12.35 (best so far)\n" in text
     assert "interrupted at step 100 after 1 h 06 min; best weights: averaged at step 100\n" in text
     assert "2.250 nats/token, 500 tokens/s, 15 min 10 s left" in text

@@ -117,7 +117,7 @@ def _summary(folder: Path, facts: dict) -> list[str]:
     if found := facts["validation"]:
         scores = ", ".join(f"{name} {value:.2f}" for name, value in found.items() if name != "nats_per_token")
         how = " (greedy)" if task.name == "translation" else ""
-        lines.append(f"validation{how}: {found['nats_per_token']:.3f} nats a {task.unit}, {scores}")
+        lines.append(f"validation{how}: {found['nats_per_token']:.3f} {task.loss} a {task.unit}, {scores}")
     what = "" if task.name == "language_model" else " FILE"
     return [*lines, f"{task.command} with: seqline {task.command} {folder}{what}"]
 

@@ -33,7 +33,13 @@ _CHOICES = {
 }
 
 
-def read_panel(data: Any, *, target: str | Sequence[str] | None = None, how: SeriesOptions = SeriesOptions()) -> Panel:  # noqa: B008
+def read_panel(
+    data: Any,
+    *,
+    target: str | Sequence[str] | None = None,
+    how: SeriesOptions = SeriesOptions(),  # noqa: B008
+    fallback: str = "",
+) -> Panel:
     """Read time series.
 
     Args:
@@ -41,6 +47,7 @@ def read_panel(data: Any, *, target: str | Sequence[str] | None = None, how: Ser
             object in Arrow's form, or a dict of columns.
         target: the columns to forecast; None = `y`, or the only one left.
         how: names of other columns, and the rules.
+        fallback: the frequency where none is stated and no series has two points to find it from; "" = refuse.
 
     Returns:
         The panel: at least one series, each with at least one point.
@@ -66,7 +73,7 @@ def read_panel(data: Any, *, target: str | Sequence[str] | None = None, how: Ser
             raise UserError("no row is left", where=table.source, fix="check the zone")
     rows, found = put_in_order(rows, naming, how.sort)
     notes += found
-    frequency = _frequency(rows, clock, naming, how)
+    frequency = _frequency(rows, clock, naming, how, fallback)
     rows, found = put_on_grid(rows, frequency, naming, how.fill)
     notes += found
     is_future = _future(rows, roles.layout)
@@ -140,11 +147,14 @@ def _times(rows: Rows, roles: Roles, columns: dict[str, Column], how: SeriesOpti
     return ReadTimes(times, TimeForm())
 
 
-def _frequency(rows: Rows, clock: ReadTimes, naming: Naming, how: SeriesOptions) -> Frequency:
+def _frequency(rows: Rows, clock: ReadTimes, naming: Naming, how: SeriesOptions, fallback: str) -> Frequency:
     """Find the frequency, or take the stated one, and refuse what does not go with the times."""
     source, is_row = naming.table.source, clock.form.is_row
-    found = _found([rows.times[cut] for cut in rows.cuts()], is_row, naming, how)
-    frequency = frequency_of(how.frequency) if how.frequency else found
+    blocks = [rows.times[cut] for cut in rows.cuts()]
+    found = _found(blocks, is_row, naming, how)
+    is_alone = max(map(len, blocks)) == 1
+    stated = how.frequency or (fallback if is_alone else "")
+    frequency = frequency_of(stated) if stated else found
     if frequency is None:
         what = "no series has two points to find the frequency from"
         raise UserError(what, where=source, fix="state it with frequency, for instance 1h or 1d")

@@ -26,7 +26,7 @@ from seqline.evaluation.alignment_metrics import Link, score_alignments
 from seqline.evaluation.significance import Array, Value
 from seqline.intervene import Row, set_rows
 from seqline.lab.drawn_attention import draw, missing_note
-from seqline.lab.estimates import SURE, Estimate, difference, share
+from seqline.lab.estimates import SURE, Estimate, above_verdict, difference, share
 from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
 from seqline.lab.gold import GoldSplit, best_head, moved, one_link_a_word, read_gold
 from seqline.lab.laboratory import Lab
@@ -161,20 +161,13 @@ def verdicts(
     one_head = difference(last["transformer"], heads, ERROR_RATE)
     same = share(kept)
     return (
-        _verdict("agrees", better, 0.0, "AER of the diagonal minus AER of bahdanau"),
+        above_verdict("agrees", better, 0.0, "AER of the diagonal minus AER of bahdanau"),
         _off_verdict(aligned),
-        _verdict("heads", one_head, 0.0, "AER of the mean of the last layer minus AER of the head that is best on the "
+        above_verdict("heads", one_head, 0.0, "AER of the mean of the last layer minus AER of the head that is best on the "
                  "validation set, on the test set"),
-        _verdict("permuted", same, SAME, "the share of steps of luong whose most probable word stays when its weights are "
+        above_verdict("permuted", same, SAME, "the share of steps of luong whose most probable word stays when its weights are "
                  "permuted"),
     )  # fmt: skip
-
-
-def _verdict(claim: str, estimate: Estimate, bound: float, what: str) -> Verdict:
-    rule = f"held where {what}, is above {100 * bound:g} %, not held where it is below; by {SURE}"
-    return Verdict(
-        claim, decide(estimate.is_above(bound)), rule, estimate.numbers("value"), f"{what}: {estimate.said()}"
-    )
 
 
 def shifts(aligned: Mapping[str, Sequence[Aligned]]) -> dict[str, Estimate]:

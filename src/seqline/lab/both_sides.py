@@ -22,10 +22,10 @@ from pathlib import Path
 
 import numpy as np
 
-from seqline import files
 from seqline.comparing.plots import Axis, Series, lines
 from seqline.data.text import read_pairs
 from seqline.evaluation.significance import Array
+from seqline.lab.corpora import write_tagged
 from seqline.lab.estimates import SURE, Estimate, difference, share
 from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
 from seqline.lab.laboratory import Lab
@@ -95,16 +95,9 @@ def tags(words: Sequence[str]) -> list[str]:
 
 
 def make(folder: Path, _lab: Lab) -> None:
-    """Write the corpus; no text stands twice in it."""
-    draws, seen = random.Random(1), set()
-    for name, count in COUNTS.items():
-        rows: list[str] = []
-        while len(rows) < count:
-            words = sentence(draws)
-            if (text := " ".join(words)) not in seen:
-                seen.add(text)
-                rows.append(f"{text}\t{' '.join(tags(words))}\n")
-        files.write_text(folder / f"{name}.tsv", "".join(rows))
+    """Write the corpus."""
+    draws = random.Random(1)
+    write_tagged(folder, COUNTS, lambda: ((words := sentence(draws)), tags(words)))
 
 
 CORPORA = {CORPUS: make}

@@ -28,8 +28,8 @@ from seqline.evaluation.alignment import cross_weights
 from seqline.evaluation.significance import Array
 from seqline.intervene import Cut, set_rows
 from seqline.lab.drawn_attention import draw, missing_note, of_weights
-from seqline.lab.estimates import SURE, Estimate, difference, share
-from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
+from seqline.lab.estimates import above_verdict, difference, share
+from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted
 from seqline.lab.gold import read_gold
 from seqline.lab.laboratory import Lab
 from seqline.lab.pair import rnn, transformer
@@ -41,6 +41,7 @@ from seqline.watch import watch
 
 CORPUS = "twins"
 CHANCE = 0.5
+TWINS = "; twins count as one"
 WHOLE_SIZES, QUICK_SIZES = (200, 2 * NUM_CHOSEN), (80, 40)
 """How many unseen twins are asked, and how many others choose the heads."""
 MODELS = ("transformer", "bahdanau")
@@ -215,19 +216,13 @@ def verdicts(answers: Mapping[str, Sequence[Array]], at_noun: Sequence[Array]) -
     """
     fall = difference(answers[CONTROL], answers[CUT])
     return (
-        _verdict("resolved", share(answers[WHOLE]), CHANCE, "the share of right pronouns of the Transformer in unseen twins"),
-        _verdict("looks", share(at_noun), CHANCE, "the share of unseen twins in which the encoder head that does so most in "
-                 "other twins gives “it” more weight on its noun than on the other noun"),
-        _verdict("needed", fall, 0.0, "the share of right pronouns of the Transformer with “it” cut from two articles minus "
-                 "that with “it” cut from both nouns"),
+        above_verdict("resolved", share(answers[WHOLE]), CHANCE, "the share of right pronouns of the Transformer in unseen twins",
+                      TWINS),
+        above_verdict("looks", share(at_noun), CHANCE, "the share of unseen twins in which the encoder head that does so most in "
+                 "other twins gives “it” more weight on its noun than on the other noun", TWINS),
+        above_verdict("needed", fall, 0.0, "the share of right pronouns of the Transformer with “it” cut from two articles minus "
+                 "that with “it” cut from both nouns", TWINS),
     )  # fmt: skip
-
-
-def _verdict(claim: str, estimate: Estimate, bound: float, what: str) -> Verdict:
-    rule = f"held where {what}, is above {100 * bound:g} %, not held where it is below; by {SURE}; twins count as one"
-    return Verdict(
-        claim, decide(estimate.is_above(bound)), rule, estimate.numbers("value"), f"{what}: {estimate.said()}"
-    )
 
 
 class Collected(NamedTuple):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seqline import files
 from seqline.comparing.sets import Sets, read_sets
 from seqline.config import DataConfig
 from seqline.data.toy import make_corpus, write_corpus
@@ -38,6 +40,27 @@ def _pair(folder: Path, lab: Lab) -> None:
 
 def _toy(folder: Path, _lab: Lab) -> None:
     write_corpus(make_corpus(TOY_PAIR, NUM_TOY_PAIRS, SEED), folder)
+
+
+def write_tagged(
+    folder: Path, counts: Mapping[str, int], draw: Callable[[], tuple[Sequence[str], Sequence[str]]]
+) -> None:
+    """Write drawn lines of words and their tags; no text stands twice in the corpus.
+
+    Args:
+        folder: of the corpus.
+        counts: lines of each file.
+        draw: returns words and one tag each.
+    """
+    seen: set[str] = set()
+    for name, count in counts.items():
+        rows: list[str] = []
+        while len(rows) < count:
+            words, tags = draw()
+            if (text := " ".join(words)) not in seen:
+                seen.add(text)
+                rows.append(f"{text}\t{' '.join(tags)}\n")
+        files.write_text(folder / f"{name}.tsv", "".join(rows))
 
 
 CORPORA: dict[str, MakeCorpus] = {"pair": _pair, "toy": _toy}

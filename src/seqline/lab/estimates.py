@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from seqline.evaluation.significance import Array, Value, mean_value, paired_bootstrap
+from seqline.lab.experiment import Verdict, decide
 
 LEAST_UNITS = 20
 """Fewer examples decide nothing."""
@@ -73,6 +74,21 @@ def share(seeds: Sequence[ArrayLike], value: Value = mean_value) -> Estimate:
 def difference(mine: Sequence[ArrayLike], theirs: Sequence[ArrayLike], value: Value = mean_value) -> Estimate:
     """Return the score of one minus that of the other with its interval; arguments as in `share`, the same examples."""
     return _estimate(mine, theirs, value)
+
+
+def above_verdict(claim: str, estimate: Estimate, bound: float, what: str, more: str = "") -> Verdict:
+    """Decide a claim that a share is above a bound.
+
+    Args:
+        claim: its key.
+        estimate: of the share.
+        bound: a share.
+        what: is estimated, as it stands in the rule.
+        more: of the rule.
+    """
+    rule = f"held where {what}, is above {100 * bound:g} %, not held where it is below; by {SURE}{more}"
+    said = f"{what}: {estimate.said()}"
+    return Verdict(claim, decide(estimate.is_above(bound)), rule, estimate.numbers("value"), said)
 
 
 def _estimate(mine: Sequence[ArrayLike], theirs: Sequence[ArrayLike], value: Value) -> Estimate:

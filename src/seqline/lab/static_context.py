@@ -29,13 +29,13 @@ from seqline.comparing.plots import Axis, Series, lines
 from seqline.errors import UserError
 from seqline.evaluation.significance import Array, mean_value
 from seqline.lab import pair
-from seqline.lab.chance import slope
 from seqline.lab.estimates import SURE, difference, share
 from seqline.lab.exchanged import STEPS_OF_EXCHANGE, followed, gradient, reread, swapped
 from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
 from seqline.lab.forced import batch_of
 from seqline.lab.held_out import read_test
 from seqline.lab.laboratory import Lab
+from seqline.lab.slopes import slope
 from seqline.translator import Translator
 
 MODELS: dict[str, pair.PairModel] = {

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seqline.lab.chance import slope
+from seqline.lab.slopes import slope
 
 LEAST_TURNS = 3
 """Fewer turns decide nothing."""

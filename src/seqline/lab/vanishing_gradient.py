@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from seqline.comparing.plots import Axis, Series, lines
 from seqline.lab import trained_gradients
-from seqline.lab.chance import slope
 from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
 from seqline.lab.laboratory import Lab
 from seqline.lab.long_dependency import LSTM, SIMPLE, wanted
+from seqline.lab.slopes import slope
 from seqline.parts.attention import Attention
 from seqline.parts.cells import Cell, GRUCell, LSTMCell, SimpleCell, SimpleIdentityCell
 from seqline.parts.scores import DotScore

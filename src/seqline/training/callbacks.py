@@ -95,11 +95,12 @@ class ProgressLine:
         self._bar: Progress | None = None
         self._drawn = 0.0
         self._max_steps = 0
+        self._unit = ""
         self._loss = self._tokens = self._seconds = self._weight = 0.0  # decaying sums, each divided by another once
 
     def on_start(self, report: StartReport) -> None:
         """Print the notes, and draw the line on a terminal."""
-        self._max_steps, self._drawn = report.max_steps, self._clock()
+        self._max_steps, self._unit, self._drawn = report.max_steps, report.loss_unit, self._clock()
         for note in report.notes:
             self._print(note)
         if self._stream.isatty() and report.step < report.max_steps:
@@ -127,8 +128,8 @@ class ProgressLine:
         self._drawn = now
         left = (self._max_steps - report.step) * self._seconds / self._weight
         text = (
-            f"{self._loss / self._weight:.3f} nats/token, "
-            f"{self._tokens / max(self._seconds, 1e-9):,.0f} tokens/s, {_duration(left)} left"
+            f"{self._loss / self._weight:.3f} {self._unit}, "
+            f"{self._tokens / max(self._seconds, 1e-9):,.0f} {self._unit.rpartition('/')[2]}s/s, {_duration(left)} left"
         )
         if self._bar:
             self._bar.update(self._bar.task_ids[0], completed=report.step, description=text, refresh=True)
@@ -140,7 +141,7 @@ class ProgressLine:
         scores = "".join(f", {name} {score:.2f}" for name, score in report.validation.scores.items())
         best = " (best so far)" if report.is_best else ""
         name = "averaged weights" if report.kind == "averaged" else "valid"
-        self._print(f"step {report.step:,} {name}: {report.validation.loss:.3f} nats/token{scores}{best}")
+        self._print(f"step {report.step:,} {name}: {report.validation.loss:.3f} {self._unit}{scores}{best}")
 
     def on_end(self, report: EndReport) -> None:
         """Remove the moving line and say why the run ended."""

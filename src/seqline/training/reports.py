@@ -8,12 +8,16 @@ from seqline.training.progress import Validation
 
 
 class StartReport(NamedTuple):
-    """A run begins. step and validated_step: where it goes on from, 0 for a new one. notes: for the user to know."""
+    """A run begins. step and validated_step: where it goes on from, 0 for a new one. notes: for the user to know.
+
+    loss_unit: of every loss that is reported.
+    """
 
     step: int
     validated_step: int
     max_steps: int
     notes: tuple[str, ...]
+    loss_unit: str = "nats/token"
 
 
 class StepReport(NamedTuple):

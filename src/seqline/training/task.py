@@ -57,6 +57,7 @@ class TrainingTask:
     make_batch: row indices -> a batch. compute_loss: (model, batch) -> sums over its target tokens.
     validate: model in evaluation mode, without gradients -> what it scores. describe_rows: for error messages.
     carried: the state that compute_loss hands from batch to batch, None where batches stand alone.
+    loss_unit: what a loss is counted in, what over what.
     """
 
     plan_epoch: Callable[[int], Sequence[Sequence[int]]]
@@ -65,6 +66,7 @@ class TrainingTask:
     validate: Callable[[Module], Validation]
     describe_rows: Callable[[Sequence[int]], str] = name_rows
     carried: Carried | None = None
+    loss_unit: str = "nats/token"
 
 
 @dataclass(frozen=True)

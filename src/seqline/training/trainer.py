@@ -115,7 +115,11 @@ class _Trainer:
         reason = ""
         try:
             for callback in self.callbacks:
-                callback.on_start(StartReport(progress.step, progress.validated_step, self.settings.max_steps, notes))
+                callback.on_start(
+                    StartReport(
+                        progress.step, progress.validated_step, self.settings.max_steps, notes, self.task.loss_unit
+                    )
+                )
             reason = self._loop()
             self._save()
         except BaseException as error:
