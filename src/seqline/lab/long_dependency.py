@@ -95,15 +95,15 @@ _TEXT = {"tokenizer.kind": "word", "model.size": "tiny", "model.dropout": 0.0, "
          "training.batch_tokens": 600, "training.validate_sentences": 20}  # fmt: skip
 _LINES = {**_TEXT, "data.unit": "lines"}
 MODELS: dict[str, Model] = {
-    SIMPLE: Model("simple-rnn", 2000, 1000, {**_LINES, "training.learning_rate": 0.004}),
-    LSTM: Model("lstm", 2000, 1000, {**_LINES, "training.learning_rate": 0.006}),
-    GRU: Model("gru", 2000, 1000, {**_LINES, "training.learning_rate": 0.006}),
-    ATTENTION: Model("luong", 1200, 600, {
-        **_TEXT, "training.learning_rate": 0.006, "model.cell": "gru", "model.score": "dot", "model.input_feeding": False,
+    SIMPLE: Model("simple-rnn", 3000, 1500, {**_LINES, "training.learning_rate": 0.004}),
+    LSTM: Model("lstm", 3000, 1500, {**_LINES, "training.learning_rate": 0.006}),
+    GRU: Model("gru", 3000, 1500, {**_LINES, "training.learning_rate": 0.006}),
+    ATTENTION: Model("bahdanau", 1500, 800, {
+        **_TEXT, "training.learning_rate": 0.004, "model.encoder": "recurrent",  # read from the left, as the others read
         "decoding.beam_size": 1, "decoding.max_length_factor": 0.0, "decoding.max_length_extra": 4,
     }),
-    TRANSFORMER: Model("transformer", 1200, 600, {**_LINES, "training.learning_rate": 0.003}),
-    TTT: Model("ttt-linear", 1200, 500, {**_LINES, "training.learning_rate": 0.003}),
+    TRANSFORMER: Model("transformer", 1500, 800, {**_LINES, "training.learning_rate": 0.003}),
+    TTT: Model("ttt-linear", 1500, 600, {**_LINES, "training.learning_rate": 0.003}),
 }  # fmt: skip
 _LINES_DATA, _PAIRS_DATA = "gap-texts", "gap-questions"
 
