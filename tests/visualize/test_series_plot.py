@@ -7,11 +7,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from seqline.errors import UserError
-from seqline.visualize.series_plot import MOST_PANELS, Band, Forecasted, check_plot, plot, round_numbers, write_plot
+from seqline.visualize.series_plot import MOST_PANELS, Band, Forecasted, check_plot, plot, write_plot
+from seqline.visualize.ticks import round_numbers
 
 DAYS = [f"2024-01-{n:02d}" for n in range(1, 10)]
 PLAIN = Forecasted(
@@ -71,6 +72,8 @@ def test_other_suffixes_are_refused() -> None:
 
 
 @given(st.floats(-1e12, 1e12), st.floats(0, 1e12))
+@example(0.0, 5e-324)
+@example(5e-324, 0.0)
 def test_round_numbers_hold_what_is_drawn(low: float, size: float) -> None:
     ticks = round_numbers(low, low + size)
     assert 2 <= len(ticks) <= 8

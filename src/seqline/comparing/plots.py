@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from seqline.visualize.ticks import round_numbers
+
 WIDTH, HEIGHT = 460, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 14, 44
 STYLES = 8
@@ -130,13 +132,7 @@ def _ticks(values: Sequence[float], *, starts_at_zero: bool) -> list[tuple[float
     low, high = min(values), max(values)
     if starts_at_zero:
         low = min(0.0, low)
-    if high <= low:
-        low, high = low - (abs(low) * 0.1 or 0.5), high + (abs(high) * 0.1 or 0.5)
-    rough = (high - low) / 4
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [(n * step, _written(n * step)) for n in range(first, last + 1)]
+    return [(tick, _written(tick)) for tick in round_numbers(low, high)]
 
 
 def _written(value: float) -> str:

@@ -17,6 +17,7 @@ from seqline.files import PathLike, write_bytes, write_text
 from seqline.visualize.extras import require
 from seqline.visualize.fonts import load_fonts
 from seqline.visualize.raster import png, texts
+from seqline.visualize.ticks import round_numbers
 
 SUFFIXES = ("png", "svg", "html")
 MOST_PANELS = 12
@@ -206,18 +207,6 @@ def _key(panels: Sequence[Forecasted]) -> Iterator[str]:
         yield f'<g transform="translate({x:.0f} 20)">{sample}</g>'
         yield f'<text x="{x + 34:.0f}" y="24">{name}</text>'
         x += 60 + 7.5 * len(name)
-
-
-def round_numbers(low: float, high: float) -> list[float]:
-    """Return three to seven round numbers, evenly spaced, the first at or below `low`, the last at or above `high`."""
-    middle = max(abs(low), abs(high))
-    if high - low <= 1e-9 * middle or high <= low:
-        low, high = low - (middle * 0.1 or 0.5), high + (middle * 0.1 or 0.5)
-    rough = (high - low) / 4
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [n * step for n in range(first, max(last, first + 1) + 1)]
 
 
 def _written(value: float) -> str:
