@@ -1,7 +1,7 @@
 """Compare the recipes on Multi30k, German to English or back, by `seqline compare`, and print the table of RESULTS.md.
 
     python benchmarks/multi30k.py --data MULTI30K --out runs/multi30k
-    python benchmarks/multi30k.py --data MULTI30K --out runs/long --archs luong,transformer --minutes 75 --seeds 1
+    python benchmarks/multi30k.py --data MULTI30K --out runs/long --archs luong,transformer --minutes 75 --seeds 1 --long
 
 MULTI30K is a folder with train.de.gz, train.en.gz, val.de, val.en, test_2016_flickr.de and .en (task 1, raw text). One thread a
 model, two models at a time. --long takes the settings for an hour or more.
@@ -48,8 +48,16 @@ MODELS: dict[str, tuple[str, ...]] = {
     "sutskever": UNREAD,
 }
 LONG: dict[str, tuple[str, ...]] = {
-    "luong": ("model.embed_size=192", "model.hidden_size=320", "model.dropout=0.3"),
-    "transformer": ("model.embed_size=192", "model.inner_size=384", "model.dropout=0.15", "training.batch_tokens=1000"),
+    "luong": ("model.embed_size=192", "model.encoder=bidirectional", "model.score=general", "model.dropout=0.3"),
+    "transformer": (
+        "model.embed_size=192",
+        "model.inner_size=384",
+        "model.num_layers=3",
+        "model.dropout=0.2",
+        "training.learning_rate=0.002",
+        "training.warmup_steps=800",
+        "training.batch_tokens=800",
+    ),
 }
 PUBLISHED = {
     "de-en": (
