@@ -143,17 +143,13 @@ class PreparedSeries(Prepared):
             self._batch(drawn.take(rows), device)
             for rows in plan_in_order(self._steps(drawn.lengths), VALIDATION_TOKENS)
         ]
-        recent, num_recent, target, weight = (
-            torch.cat(tensors)
-            for tensors in zip(
-                *(
-                    (batch.history.recent, batch.history.num_recent, batch.target, batch.is_wanted * unit.double() ** 2)
-                    for batch, unit in parts
-                ),
-                strict=True,
-            )
+        cast("Forecaster", model).skip.fit(
+            torch.cat([batch.history.recent for batch, _ in parts]),
+            torch.cat([batch.history.num_recent for batch, _ in parts]),
+            torch.cat([batch.history.future for batch, _ in parts]),
+            torch.cat([batch.target for batch, _ in parts]),
+            torch.cat([batch.is_wanted * unit.double() ** 2 for batch, unit in parts]),
         )
-        cast("Forecaster", model).skip.fit(recent, num_recent, target, weight)
 
     def num_batches(self, batch_tokens: int) -> int:
         """Count the batches of the first epoch."""

@@ -11,38 +11,41 @@ NUM_RECENT = torch.tensor([4, 2])
 
 
 def test_the_last_value_is_repeated() -> None:
-    assert LastSkip()(RECENT, NUM_RECENT, 2)[..., 0].tolist() == [[4.0, 4.0], [9.0, 9.0]]
+    assert LastSkip()(RECENT, NUM_RECENT, torch.zeros(2, 2, 0))[..., 0].tolist() == [[4.0, 4.0], [9.0, 9.0]]
 
 
 def test_the_last_season_is_repeated_where_there_is_one() -> None:
-    assert SeasonSkip(3)(RECENT, NUM_RECENT, 5)[..., 0].tolist() == [[2.0, 3.0, 4.0, 2.0, 3.0], [9.0] * 5]
+    assert SeasonSkip(3)(RECENT, NUM_RECENT, torch.zeros(2, 5, 0))[..., 0].tolist() == [[2.0, 3.0, 4.0, 2.0, 3.0], [9.0] * 5]
 
 
 def test_none_is_the_centre() -> None:
-    assert not NoSkip()(RECENT, NUM_RECENT, 3).any()
+    assert not NoSkip()(RECENT, NUM_RECENT, torch.zeros(2, 3, 0)).any()
 
 
-def test_the_linear_one_sees_real_values_only() -> None:
-    skip = LinearSkip(1, 4, 2)
+def test_the_linear_one_sees_real_values_and_what_is_known() -> None:
+    skip = LinearSkip(1, 4, 1, 2, has_level=True)
     with torch.no_grad():
-        skip.weight.copy_(torch.tensor([[[1.0, 10.0, 0.0, 0.0], [0.0, 0.0, 0.5, 1.0]]]))
+        skip.weight.copy_(torch.tensor([[[1.0, 10.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.5, 1.0, 2.0]]]))
+        skip.known.copy_(torch.tensor([[[3.0], [0.0]]]))
         skip.bias.copy_(torch.tensor([[0.25, 0.0]]))
     padded = RECENT.clone()
     padded[1, :2] = 99.0  # what stands in front of a history
-    assert skip(padded, NUM_RECENT, 2)[..., 0].tolist() == [[-18.75, 3.5], [9.25, 8.5]]
+    known = torch.tensor([[[0.0], [7.0]], [[2.0], [7.0]]])
+    assert skip(padded, NUM_RECENT, known)[..., 0].tolist() == [[-18.75, 11.5], [15.25, 26.5]]
+    assert skip(padded, NUM_RECENT, known[:, :1])[..., 0].tolist() == [[-18.75], [15.25]]
 
 
 def test_the_linear_one_is_fitted_by_weighted_least_squares_and_then_stays() -> None:
     torch.manual_seed(1)
-    recent = torch.randn(400, 3, 2)
-    wanted = torch.randn(2, 2, 3)
-    wanted[..., -1] = 1.0 - wanted[..., :-1].sum(-1)  # what is seen of the last value is the last value
-    target = torch.einsum("bkf,fhk->bhf", recent, wanted) + torch.tensor([0.5, -1.0])
+    recent, known = torch.randn(400, 3, 2), torch.randn(400, 2, 1)
+    wanted, of_known = torch.randn(2, 2, 3), torch.randn(2, 2, 1)
+    target = torch.einsum("bkf,fhk->bhf", recent, wanted) + torch.einsum("bhc,fhc->bhf", known, of_known)
+    target = target + torch.tensor([0.5, -1.0])
     target[:100] += 100.0  # of no weight
     weight = torch.ones(400, 2, 2)
     weight[:100] = 0.0
-    skip = LinearSkip(2, 3, 2)
-    skip.fit(recent, torch.full((400,), 3), target, weight)
-    found = skip(recent[100:], torch.full((300,), 3), 2)
+    skip = LinearSkip(2, 3, 1, 2, has_level=True)
+    skip.fit(recent, torch.full((400,), 3), known, target, weight)
+    found = skip(recent[100:], torch.full((300,), 3), known[100:])
     torch.testing.assert_close(found, target[100:], atol=0.02, rtol=0.02)
     assert not any(parameter.requires_grad for parameter in skip.parameters())

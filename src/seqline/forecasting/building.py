@@ -92,7 +92,10 @@ class ForecastSettings(Section):
     def make_skip(self, shape: SeriesShape) -> Skip:
         """Return the plain forecast."""
         if self.skip_name == "linear":
-            return LinearSkip(shape.num_targets, self.inputs(shape).num_recent, shape.horizon)
+            length = self.inputs(shape).num_recent
+            return LinearSkip(
+                shape.num_targets, length, shape.num_known, shape.horizon, has_level=not self.instance_norm
+            )
         if self.skip_name == "season":
             return SeasonSkip(shape.season)
         return LastSkip() if self.skip_name == "last" else NoSkip()
@@ -148,7 +151,9 @@ def build_forecaster(recipe: Recipe, settings: Any, shape: SeriesShape) -> Forec
 def price(settings: Any, shape: SeriesShape) -> Values:
     """Return ends that are at least as large as all that a forecaster adds to its recipe."""
     ends = _ends(settings, shape)
-    more = shape.horizon * (ends.num_outputs + shape.num_targets * settings.inputs(shape).num_recent)
+    more = shape.horizon * (
+        ends.num_outputs + shape.num_targets * (settings.inputs(shape).num_recent + shape.num_known + 1)
+    )
     return ends._replace(target_size=ends.target_size + more)
 
 

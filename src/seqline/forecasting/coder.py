@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -90,12 +91,12 @@ class SeriesCoder:
         own = targets + flags + len(self.past) + sum(max(1, len(texts)) for texts in self.categories)
         return SeriesShape(targets, own + known, known, self.horizon, self.season)
 
-    @property
+    @cached_property
     def floor(self) -> Floor:
         """The least scale of a history."""
         return Floor(np.array(self.floor_absolute), np.array(self.floor_relative))
 
-    @property
+    @cached_property
     def pooled(self) -> Scale:
         """Centre and scale of all training spans together."""
         return Scale(np.array(self.centre), np.array(self.scale))

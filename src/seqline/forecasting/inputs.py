@@ -50,13 +50,14 @@ class ForecastBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class _Arrays:
-    """One series. ahead: [M C] what is known of each point in advance, M >= N. beside: [N ...] what is known when it came."""
+    """One series. ahead: [M C] what is known of each point in advance, M >= N. rest: [N R] the numbers of each point behind its
+    values."""
 
     values: Array
     is_observed: Mask
+    is_whole: bool
     ahead: Array
-    beside: Array
-    statics: Array
+    rest: Array
     id: str
 
 
@@ -72,6 +73,7 @@ class Inputs:
 
     def __init__(self, coder: SeriesCoder, options: InputOptions, panel: Panel, horizon: int) -> None:
         self.coder, self.options = coder, options
+        self.num_inputs = coder.vocabulary.num_inputs + (options.patch > 1)
         self.series = [self._arrays(panel, one, horizon) for one in panel.series]
 
     def times(self, panel: Panel, series: Series, horizon: int) -> Times:
@@ -93,7 +95,7 @@ class Inputs:
         start = np.maximum(windows.start, windows.origin - self.coder.longest)
         size, num_targets, patch = len(start), len(self.coder.targets), self.options.patch
         num_steps = -(-(windows.origin - start) // patch)
-        steps = np.zeros((size, int(num_steps.max()), patch * self.num_inputs))
+        steps = np.zeros((size, int(num_steps.max()) * patch, self.num_inputs))
         recent = np.zeros((size, self.options.num_recent, num_targets))
         future = np.zeros((size, horizon, self.series[0].ahead.shape[1]))
         target = np.zeros((size, horizon, num_targets))
@@ -103,10 +105,10 @@ class Inputs:
             zip(windows.series.tolist(), start.tolist(), windows.origin.tolist(), strict=True)
         ):
             one = self.series[n]
-            scale, points, values = self._history(one, first, origin)
-            blocks = np.zeros((int(num_steps[row]) * patch, self.num_inputs))
-            blocks[len(blocks) - len(points) :] = points
-            steps[row, : num_steps[row]] = blocks.reshape(int(num_steps[row]), -1)
+            scale, values = self._history(one, first, origin)
+            end = int(num_steps[row]) * patch
+            steps[row, end - len(values) : end, :num_targets] = values
+            steps[row, end - len(values) : end, num_targets:] = one.rest[first:origin]
             tail = values[-self.options.num_recent :]
             recent[row, self.options.num_recent - len(tail) :] = tail
             future[row] = self._ahead(one, origin, horizon)
@@ -114,38 +116,24 @@ class Inputs:
                 is_wanted[row] = one.is_observed[origin : origin + horizon]
                 target[row] = np.where(is_wanted[row], normalise(one.values[origin : origin + horizon], scale), 0.0)
             scales.append(scale)
-        is_real = np.arange(steps.shape[1]) < num_steps[:, None]
+        is_real = np.arange(num_steps.max()) < num_steps[:, None]
         lengths = np.minimum(windows.origin - start, self.options.num_recent)
         history = History(
-            torch.tensor(steps, dtype=dtype), torch.tensor(is_real), torch.tensor(recent, dtype=dtype),
+            torch.tensor(steps, dtype=dtype).unflatten(1, (-1, patch)).flatten(2), torch.tensor(is_real), torch.tensor(recent, dtype=dtype),
             torch.tensor(lengths), torch.tensor(future, dtype=dtype),
         )  # fmt: skip
         together = Scale(*(np.stack(part)[:, None] for part in zip(*scales, strict=True)))
         return ForecastBatch(history, together, torch.tensor(target, dtype=dtype), torch.tensor(is_wanted))
 
-    @property
-    def num_inputs(self) -> int:
-        """Numbers of one point: its own, and a flag that it is one where a step holds several."""
-        return self.coder.vocabulary.num_inputs + (self.options.patch > 1)
-
-    def _history(self, one: _Arrays, first: int, origin: int) -> tuple[Scale, Array, Array]:
-        """Return the scale of one history, the numbers of its points [n I], and its scaled values [n F], gaps filled."""
+    def _history(self, one: _Arrays, first: int, origin: int) -> tuple[Scale, Array]:
+        """Return the scale of one history and its scaled values [n F], gaps filled."""
         raw, seen = one.values[first:origin], one.is_observed[first:origin]
         scale = self.coder.pooled
         if self.options.has_instance_norm:
             scale = instance_scale(raw, seen, floor=self.coder.floor)
-        is_whole = bool(seen.all())
-        values = normalise(raw if is_whole else filled(raw, seen), scale)
-        if not is_whole:
-            values = np.where(seen.any(axis=0), values, 0.0)
-        parts = [values]
-        if self.coder.has_missing:
-            parts.append(seen.astype(np.float64))
-        if self.options.patch > 1:
-            parts.append(np.ones((len(values), 1)))
-        statics = np.broadcast_to(one.statics, (len(values), len(one.statics)))
-        parts += [one.ahead[first:origin], one.beside[first:origin], statics]
-        return scale, np.concatenate(parts, axis=1), values
+        if one.is_whole or bool(seen.all()):
+            return scale, normalise(raw, scale)
+        return scale, np.where(seen.any(axis=0), normalise(filled(raw, seen), scale), 0.0)
 
     def _ahead(self, one: _Arrays, origin: int, horizon: int) -> Array:
         rows = one.ahead[origin : origin + horizon]
@@ -165,4 +153,10 @@ class Inputs:
         if coder.known:
             length = min(len(times), len(known))
             calendar = np.concatenate([calendar[:length], known[:length]], axis=1)
-        return _Arrays(series.values, series.is_observed, calendar, past, coder.statics(series.static), series.id)
+        seen = series.is_observed
+        # A number of each point: whether its value was observed; and that it is one, where a step holds several.
+        rest = [seen.astype(np.float64)] if coder.has_missing else []
+        rest += [np.ones((len(seen), 1))] if self.options.patch > 1 else []
+        statics = coder.statics(series.static)
+        rest += [calendar[: len(seen)], past, np.broadcast_to(statics, (len(seen), len(statics)))]
+        return _Arrays(series.values, seen, bool(seen.all()), calendar, np.concatenate(rest, axis=1), series.id)

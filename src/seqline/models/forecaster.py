@@ -125,7 +125,7 @@ class DirectForecaster(Forecaster):
         memory = self.attention.prepare(encoded.outputs, encoded.is_real)
         context = self.attention(self.query(encoded)[:, None], memory)[:, 0]
         t = self.dropout(torch.cat([final_output(encoded), context], dim=-1))
-        base = self.skip(history.recent, history.num_recent, history.future.shape[1])
+        base = self.skip(history.recent, history.num_recent, history.future)
         return self._added(base, self.head(t, history.future))
 
 
@@ -165,7 +165,7 @@ class DecodingForecaster(SequenceForecaster):
         inputs = torch.cat([share[None, :, None].expand(size, -1, -1), future], dim=-1)
         memory = self.decoder.prepare(self.encoder(history.steps, history.is_real))
         outputs, _ = self.decoder(inputs, self.decoder.initial_state(memory, size), memory)
-        return self._added(self.skip(history.recent, history.num_recent, steps), outputs)
+        return self._added(self.skip(history.recent, history.num_recent, future), outputs)
 
 
 class RecursiveForecaster(SequenceForecaster):
@@ -175,7 +175,7 @@ class RecursiveForecaster(SequenceForecaster):
         """Forecast step by step, each from the forecast before it."""
         memory = self.decoder.prepare(self.encoder(history.steps, history.is_real))
         state = self.decoder.initial_state(memory, len(history.steps))
-        base = self.skip(history.recent, history.num_recent, history.future.shape[1])
+        base = self.skip(history.recent, history.num_recent, history.future)
         value, found = history.recent[:, -1], []
         for step in range(history.future.shape[1]):
             inputs = torch.cat([value, history.future[:, step]], dim=-1)[:, None]

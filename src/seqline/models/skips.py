@@ -14,12 +14,13 @@ RIDGE = 1e-3
 
 
 class Skip(nn.Module, ABC):
-    """(the last K scaled values, how many of them are real, steps) -> a forecast."""
+    """(the last K scaled values, how many of them are real, what is known of the H steps to come) -> a forecast of each."""
 
     def fit(
         self,
         recent: Float[Tensor, "W K F"],
         num_recent: Int[Tensor, " W"],
+        future: Float[Tensor, "W H C"],
         target: Float[Tensor, "W H F"],
         weight: Float[Tensor, "W H F"],
     ) -> None:
@@ -27,29 +28,29 @@ class Skip(nn.Module, ABC):
 
     @abstractmethod
     def forward(
-        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], horizon: int
+        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], future: Float[Tensor, "B H C"]
     ) -> Float[Tensor, "B H F"]:
-        """Return a forecast of `horizon` steps; `recent` ends in the last value of the history, its gaps filled."""
+        """Return a forecast of every step; `recent` ends in the last value of the history, its gaps filled."""
 
 
 class NoSkip(Skip):
     """0, the centre of the history: the network's output stands alone."""
 
     def forward(
-        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], horizon: int
+        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], future: Float[Tensor, "B H C"]
     ) -> Float[Tensor, "B H F"]:
         """Return zeros."""
-        return recent.new_zeros(len(recent), horizon, recent.shape[2])
+        return recent.new_zeros(len(recent), future.shape[1], recent.shape[2])
 
 
 class LastSkip(Skip):
     """The last value, at every step."""
 
     def forward(
-        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], horizon: int
+        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], future: Float[Tensor, "B H C"]
     ) -> Float[Tensor, "B H F"]:
         """Repeat the last value."""
-        return recent[:, -1:].expand(-1, horizon, -1)
+        return recent[:, -1:].expand(-1, future.shape[1], -1)
 
 
 class SeasonSkip(Skip):
@@ -64,32 +65,38 @@ class SeasonSkip(Skip):
         self.season = season
 
     def forward(
-        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], horizon: int
+        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], future: Float[Tensor, "B H C"]
     ) -> Float[Tensor, "B H F"]:
         """Repeat the last season."""
-        steps = torch.arange(horizon, device=recent.device) % self.season
+        steps = torch.arange(future.shape[1], device=recent.device) % self.season
         before = recent[:, (recent.shape[1] - self.season + steps).clamp(min=0)]
         return torch.where((num_recent >= self.season)[:, None, None], before, recent[:, -1:])
 
 
 class LinearSkip(Skip):
-    """last + sum over l of W_hl (recent_l - last) + b_h for each column; a history shorter than K has its last value in front.
+    """last + sum over l of W_hl (recent_l - last) + U_h z_h + v_h last + b_h for each column, z_h what is known of step h.
 
-    Differences from the last value mean the same whatever the length of the history that they were scaled by.
+    A history shorter than K has its last value in front. Differences from the last value mean the same whatever the history
+    was scaled by; the last value itself only where all are scaled alike, and v is there only then.
 
-    W and b are fitted by least squares before the network is trained, and stay: the network learns what they leave.
+    W, U, v and b are fitted by least squares before the network is trained, and stay: the network learns what they leave.
 
     Args:
         num_targets: F.
         length: K, values that are seen.
+        num_known: C, numbers in z_h.
         horizon: H, the most steps.
+        has_level: v is there.
 
-    Source: Zeng et al. 2023 (2205.13504), section 4, NLinear.
+    Source: Zeng et al. 2023 (2205.13504), section 4, NLinear, whose map of the differences this is; the other terms are those of
+        a regression on covariates.
     """
 
-    def __init__(self, num_targets: int, length: int, horizon: int) -> None:
+    def __init__(self, num_targets: int, length: int, num_known: int, horizon: int, *, has_level: bool) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(num_targets, horizon, length), requires_grad=False)
+        self.has_level = has_level
+        self.weight = nn.Parameter(torch.zeros(num_targets, horizon, length + has_level), requires_grad=False)
+        self.known = nn.Parameter(torch.zeros(num_targets, horizon, num_known), requires_grad=False)
         self.bias = nn.Parameter(torch.zeros(num_targets, horizon), requires_grad=False)
 
     @torch.no_grad()
@@ -97,33 +104,40 @@ class LinearSkip(Skip):
         self,
         recent: Float[Tensor, "W K F"],
         num_recent: Int[Tensor, " W"],
+        future: Float[Tensor, "W H C"],
         target: Float[Tensor, "W H F"],
         weight: Float[Tensor, "W H F"],
     ) -> None:
-        """Minimize sum of weight (target - forecast)^2 + lambda |W|^2, lambda a share of the sum of weights.
+        """Minimize sum of weight (target - forecast)^2 + lambda (|W|^2 + |U|^2 + v^2), lambda a share of the sum of weights.
 
         A window counts by the mean weight of its points.
         """
-        seen, target = self._seen(recent, num_recent).double(), target - recent[:, -1:]
+        seen, target = self._seen(recent, num_recent).double(), (target - recent[:, -1:]).double()
         for column in range(recent.shape[2]):
-            x = torch.cat([seen[..., column], seen.new_ones(len(seen), 1)], dim=1)
             by = weight[..., column].double().mean(dim=1, keepdim=True)
             by = by / by.mean()
-            penalty = RIDGE * len(by) * torch.eye(x.shape[1], dtype=x.dtype, device=x.device)
-            penalty[-1, -1] = 1e-9 * penalty[-1, -1]
-            found = torch.linalg.solve(x.T @ (by * x) + penalty, x.T @ (by * target[..., column].double()))
-            self.weight[column], self.bias[column] = found[:-1].T, found[-1]
+            for step in range(target.shape[1]):
+                x = torch.cat([seen[..., column], future[:, step].double(), seen.new_ones(len(seen), 1)], dim=1)
+                penalty = torch.full_like(x[0], RIDGE * len(x)).index_fill_(
+                    0, torch.tensor([x.shape[1] - 1]), 1e-12 * len(x)
+                )
+                found = torch.linalg.solve(x.T @ (by * x) + penalty.diag(), x.T @ (by[:, 0] * target[:, step, column]))
+                sizes = (self.weight.shape[2], self.known.shape[2], 1)
+                self.weight[column, step], self.known[column, step], self.bias[column, step] = found.split(sizes)
 
-    def _seen(self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"]) -> Float[Tensor, "B K F"]:
-        """Return the values less the last one, 0 in front of the history."""
+    def _seen(self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"]) -> Float[Tensor, "B K_ F"]:
+        """Return the values less the last one, 0 in front of the history, and behind them the last value where it counts."""
         position = torch.arange(recent.shape[1], 0, -1, device=recent.device)
-        return (recent - recent[:, -1:]) * (position <= num_recent[:, None])[..., None]
+        seen = (recent - recent[:, -1:]) * (position <= num_recent[:, None])[..., None]
+        return torch.cat([seen, recent[:, -1:]], dim=1) if self.has_level else seen
 
     def forward(
-        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], horizon: int
+        self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], future: Float[Tensor, "B H C"]
     ) -> Float[Tensor, "B H F"]:
-        """Map the last values, those in front of the history left out."""
-        seen = self._seen(recent, num_recent)
-        forecast = recent[:, -1:] + (torch.einsum("bkf,fhk->bhf", seen, self.weight) + self.bias.T)[:, :horizon]
+        """Map the last values, those in front of the history left out, and what is known."""
+        steps = future.shape[1]
+        own = torch.einsum("bkf,fhk->bhf", self._seen(recent, num_recent), self.weight[:, :steps])
+        known = torch.einsum("bhc,fhc->bhf", future, self.known[:, :steps])
+        forecast = recent[:, -1:] + own + known + self.bias.T[:steps]
         show("skip", forecast=forecast)
         return forecast
