@@ -71,7 +71,7 @@ MEANINGS = {
     "distribution": "what a forecast is",
     "quantiles": "the levels that the distribution quantile learns",
     "loss": "of the point forecast",
-    "instance_norm": "a history is scaled by its own mean and deviation",
+    "instance_norm": "a history is scaled by its own mean and deviation; off, all alike; chosen from the data when empty",
     "skip": "the plain forecast that the network's output is added to; chosen from the data when empty",
     "skip_length": "the last values that the linear skip sees",
     "patch": "points of a history that a step of the encoder reads; chosen when empty",

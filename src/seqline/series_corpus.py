@@ -18,6 +18,7 @@ from seqline.data.series import Panel, SeriesOptions
 from seqline.data.series_reading import read_panel
 from seqline.errors import UserError
 from seqline.evaluation.series_metrics import Tally, seasonal_scale
+from seqline.forecasting.choosing import squared_errors
 from seqline.forecasting.coder import SeriesCoder, fit_coder, series_unit
 from seqline.forecasting.distributions import Distribution
 from seqline.forecasting.inputs import ForecastBatch, Inputs
@@ -50,7 +51,7 @@ def options_of(data: DataConfig) -> SeriesOptions:
 class SeriesCorpus(Corpus):
     """A panel of series, each with a training span and, behind it, the points that validate.
 
-    ends: where the training span of each series ends.
+    ends: where the training span of each series ends. found: what was chosen from the data.
     """
 
     def __init__(self, config: Config) -> None:
@@ -66,6 +67,7 @@ class SeriesCorpus(Corpus):
         longest = max(max(self.ends) - self.horizon, 1)
         self.lookback = min(data.lookback or min(SEASONS_SEEN * max(season, self.horizon), MOST_LOOKBACK), longest)
         self.fingerprint = fingerprint_of(self.panel)
+        self.found: tuple[str, ...] = ()
         self.num_examples = sum(max(0, end - self.horizon) for end in self.ends)
 
     def fill(self, config: Config) -> Config:
@@ -80,6 +82,12 @@ class SeriesCorpus(Corpus):
             "model.patch": patch,
         }
         is_linear = model.get("skip", "linear" if model.get("strategy") != "recursive" else "last") == "linear"
+        if model.get("instance_norm") is None:
+            errors = squared_errors(
+                self.panel, self.ends, horizon=self.horizon, longest=self.lookback, season=self.season
+            )
+            self.found = (str(errors),)
+            chosen["model.instance_norm"] = not errors.level_counts
         if is_linear and "skip_length" not in model:
             chosen["model.skip_length"] = min(self.lookback, MOST_LAGS)
         return config.replace(**chosen)
@@ -102,7 +110,7 @@ class PreparedSeries(Prepared):
         settings = validate_section(task.settings_of(recipe), config.model.settings, "model", ("size",))
         self.distribution: Distribution = settings.make_distribution()  # pyright: ignore[reportAttributeAccessIssue]
         options = settings.inputs(coder.vocabulary)  # pyright: ignore[reportAttributeAccessIssue]
-        self.corpus, self.coder, self.patch, self.notes = corpus, coder, options.patch, ()
+        self.corpus, self.coder, self.patch, self.notes = corpus, coder, options.patch, corpus.found
         self.inputs = Inputs(coder, options, corpus.panel, 0)
         series = corpus.panel.series
         masks = [one.is_observed[:end] for one, end in zip(series, corpus.ends, strict=True)]

@@ -54,7 +54,7 @@ class ForecastSettings(Section):
     distribution: Literal["point", "quantile", "gaussian", "student-t"] = "quantile"
     quantiles: Annotated[tuple[float, ...], BeforeValidator(_list_to_tuple)] | None = None
     loss: LossName = "squared"
-    instance_norm: bool = True
+    instance_norm: bool | None = None
     skip: Literal["linear", "season", "last", "none"] | None = None
     skip_length: int | None = Field(default=None, ge=1, le=4096)
     patch: int | None = Field(default=None, ge=1, le=1024)
@@ -81,6 +81,11 @@ class ForecastSettings(Section):
         """The plain forecast: as set, else linear, or the last value under strategy recursive."""
         return self.skip or ("linear" if self.strategy == "direct" else "last")
 
+    @property
+    def has_instance_norm(self) -> bool:
+        """Whether a history is scaled by itself: as set, or as was chosen from the data."""
+        return self.instance_norm is not False
+
     def make_distribution(self) -> Distribution:
         """Return what is said of a step."""
         if self.distribution == "quantile":
@@ -94,7 +99,7 @@ class ForecastSettings(Section):
         if self.skip_name == "linear":
             length = self.inputs(shape).num_recent
             return LinearSkip(
-                shape.num_targets, length, shape.num_known, shape.horizon, has_level=not self.instance_norm
+                shape.num_targets, length, shape.num_known, shape.horizon, has_level=not self.has_instance_norm
             )
         if self.skip_name == "season":
             return SeasonSkip(shape.season)
@@ -109,7 +114,7 @@ class ForecastSettings(Section):
     def inputs(self, shape: SeriesShape) -> InputOptions:
         """Return what the settings say of a model's inputs."""
         recent = {"linear": self.skip_length or max(1, shape.season), "season": shape.season}.get(self.skip_name, 1)
-        return InputOptions(self.patch or 1, recent, self.instance_norm)
+        return InputOptions(self.patch or 1, recent, self.has_instance_norm)
 
 
 def fits(recipe: Recipe) -> bool:

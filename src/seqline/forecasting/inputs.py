@@ -119,9 +119,12 @@ class Inputs:
         is_real = np.arange(num_steps.max()) < num_steps[:, None]
         lengths = np.minimum(windows.origin - start, self.options.num_recent)
         history = History(
-            torch.tensor(steps, dtype=dtype).unflatten(1, (-1, patch)).flatten(2), torch.tensor(is_real), torch.tensor(recent, dtype=dtype),
-            torch.tensor(lengths), torch.tensor(future, dtype=dtype),
-        )  # fmt: skip
+            steps=torch.tensor(steps, dtype=dtype).unflatten(1, (-1, patch)).flatten(2),
+            is_real=torch.tensor(is_real),
+            recent=torch.tensor(recent, dtype=dtype),
+            num_recent=torch.tensor(lengths),
+            future=torch.tensor(future, dtype=dtype),
+        )
         together = Scale(*(np.stack(part)[:, None] for part in zip(*scales, strict=True)))
         return ForecastBatch(history, together, torch.tensor(target, dtype=dtype), torch.tensor(is_wanted))
 
