@@ -18,12 +18,14 @@ from seqline.judging.systems import RunSystem
 from seqline.label_report import LabelReport
 from seqline.labeller import Labeller
 from seqline.language_report import LanguageReport
+from seqline.predictor import Predictor
 from seqline.recording.by_hand import Rows
+from seqline.recording.forecast import Asked
 from seqline.recording.learning import with_training
 from seqline.report import Report, Wanted
 from seqline.run import Trained
 from seqline.run import train as train_run
-from seqline.run_folder import Run, load_run, require_text
+from seqline.run_folder import Run, load_run
 from seqline.translator import Translator
 from seqline.visualize.trace import Trace
 from seqline.watch import LIMIT_MB
@@ -157,6 +159,7 @@ class Explaining:
         timing: with times, which differ from one recording to the next.
         seed: of every draw.
         limit_mb: the most that is recorded, in 10^6 bytes.
+        forecast: which series is forecast, and from how much of it.
     """
 
     max_tokens: int | None = None
@@ -166,6 +169,7 @@ class Explaining:
     timing: bool = True
     seed: int = 0
     limit_mb: float = LIMIT_MB
+    forecast: Asked | None = None
 
 
 ALWAYS = ("timing", "seed", "limit_mb")
@@ -174,14 +178,19 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "language_model": (*ALWAYS, "force", "max_tokens", "temperature", "top_k", "top_p"),
     "tagging": ALWAYS,
     "classification": ALWAYS,
+    "forecasting": (*ALWAYS, "forecast"),
 }
 """What `explain` takes for a run of each task."""
-_USERS: dict[str, type[Translator | Generator | Labeller]] = {"translation": Translator, "language_model": Generator}
+_USERS: dict[str, type[Translator | Generator | Labeller | Predictor]] = {
+    "translation": Translator,
+    "language_model": Generator,
+    "forecasting": Predictor,
+}
 
 
 def explain(
     run: PathLike | Run,
-    text: str,
+    text: Any,
     *,
     beam_size: int | None = None,
     force: Mapping[int, int | str] | None = None,
@@ -194,7 +203,7 @@ def explain(
 
     Args:
         run: a run folder, or one that is loaded.
-        text: to translate, to go on from, or to label.
+        text: to translate, to go on from, or to label; histories to forecast, see `read_panel`.
         beam_size: hypotheses kept, for a translation.
         force: what if: tokens at output steps counted from 1, for a translation or a continuation.
         attention_rows: what if: weights at output steps, for a translation; see `Translator.explain`.
@@ -203,10 +212,10 @@ def explain(
         more: all else.
 
     Raises:
-        UserError: an option that the task has no use for; see also `explain` of the translator, generator and labeller.
+        UserError: an option that the task has no use for; see also `explain` of the translator, generator, labeller and
+            predictor.
     """
     loaded = run if isinstance(run, Run) else load_run(Path(run), device)
-    require_text(loaded)
     task = loaded.config.data.task
     asked = {"beam_size": beam_size, "force": force, "attention_rows": attention_rows, **vars(more or Explaining())}
     given = {name: value for name, value in asked.items() if value not in (None, {}, [], ())}

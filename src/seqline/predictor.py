@@ -23,9 +23,14 @@ from seqline.forecasting.coder import SeriesCoder
 from seqline.forecasting.inputs import ForecastBatch, Inputs
 from seqline.forecasting.scaling import Scale, denormalise
 from seqline.forecasting.windows import Windows
+from seqline.recording.document import Options
+from seqline.recording.facts import origin_of
+from seqline.recording.forecast import Asked, Forecasting, record_forecast
 from seqline.run_folder import Run, find_recipe, load_run, require_task
 from seqline.sections import validate_section
 from seqline.tasks import TASKS
+from seqline.visualize.trace import Trace
+from seqline.watch import LIMIT_MB
 
 Array = NDArray[np.float64]
 BATCH_STEPS = 16_384  # of an encoder, in one batch
@@ -202,6 +207,28 @@ class Predictor:
                 scale = Scale(batch.scale.centre[..., None], batch.scale.scale[..., None])
                 found[rows] = denormalise(self.distribution.quantiles(parameters, quantiles), scale)
         return Windowed(mean, {float(level): found[..., n] for n, level in enumerate(quantiles)})
+
+    def explain(
+        self, data: Any, forecast: Asked | None = None, *, timing: bool = True, seed: int = 0, limit_mb: float = LIMIT_MB
+    ) -> Trace:
+        """Forecast one series and record everything on the way: a trace, which can be looked at, saved and exported.
+
+        Args:
+            data: histories, see `read`; or a panel that was read.
+            forecast: which of them, and from how much history.
+            timing: with the time of the whole, which differs from one recording to the next.
+            seed: noted in the trace; nothing is drawn.
+            limit_mb: the most that is recorded, in 10^6 bytes.
+
+        Raises:
+            UserError: see `read`, `predict` and `record_forecast`.
+        """
+        panel = data if isinstance(data, Panel) else self.read(data)
+        subject = Forecasting(
+            self.model, lambda panel, steps: Inputs(self.coder, self.input_options, panel, steps), self.windows,
+            self.info.levels, self.coder.horizon, self.coder.longest, origin_of(self.run),
+        )  # fmt: skip
+        return record_forecast(subject, panel, forecast or Asked(), Options(timing, seed, limit_mb))
 
     @property
     def _dtype(self) -> torch.dtype:

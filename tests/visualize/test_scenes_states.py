@@ -18,7 +18,7 @@ KEYS = ("t", "beat", "row", "col", "layer", "head", "unit", "theme", "lang", "pa
 # A trace that has what the view draws, where that is not A.
 HOMES = {
     "beam": "G", "bi": "B-bilstm", "compare": "K", "grad": "K", "kv": "C", "lstm": "B", "pe": "C", "qkv": "C",
-    "series": "I", "train": "J", "ttt": "H", "heads": "C", "lines": "C",
+    "series": "I", "lag": "I", "train": "J", "ttt": "H", "heads": "C", "lines": "C",
 }  # fmt: skip
 
 

@@ -5,14 +5,27 @@ from __future__ import annotations
 import os
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from seqline.cli.options import Beam, Device, Json, Threads, check_utf8, prepare_torch, print_json, write_lines
+from seqline.cli import series_options
+from seqline.cli.options import (
+    Beam,
+    Device,
+    Json,
+    Threads,
+    check_utf8,
+    naming_options,
+    prepare_torch,
+    print_json,
+    write_lines,
+)
 from seqline.errors import UserError
 
 if TYPE_CHECKING:
+    from seqline.recording.forecast import Asked
+    from seqline.run_folder import Run
     from seqline.visualize.trace import Bundle, Trace
 
 RECORDED = (".json", ".json.gz")
@@ -20,15 +33,52 @@ LEARNING = ("train", "all")
 """The views that look back on the training."""
 
 
+class Question(NamedTuple):
+    """What is asked of a run: a text and how it is decoded, or histories and how they are forecast. None: not given."""
+
+    text: str | None
+    beam: int | None = None
+    force: list[str] | None = None
+    series: str | None = None
+    target: str | None = None
+    horizon: int | None = None
+    quantiles: str | None = None
+    lengths: str | None = None
+    hold_back: int | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that were given, by their names."""
+        return {
+            name: value
+            for name, value in self._asdict().items()
+            if name != "text" and value is not None and value != []
+        }
+
+    def forecast(self) -> Asked:
+        """Return what is asked of a forecaster."""
+        from seqline.recording.forecast import Asked
+
+        return Asked(
+            self.series, self.target, self.horizon, series_options.levels(self.quantiles) if self.quantiles else None,
+            _lengths(self.lengths), self.hold_back or 0,
+        )  # fmt: skip
+
+
+OF_FORECASTS = Question._fields[3:]
+
+
 def explain(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or a recorded trace (.json, .json.gz).")],
     text: Annotated[
         str | None,
-        typer.Argument(help="Text to translate, go on from or label; - is standard input. None for a recorded trace."),
+        typer.Argument(
+            help="Text to translate, go on from or label, or a file of histories to forecast; - is standard input. "
+            "None for a recorded trace."
+        ),
     ] = None,
-    view: Annotated[str, typer.Option(help="What to draw: timeline, align, softmax, ...; all makes a folder.")] = (
-        "timeline"
-    ),
+    view: Annotated[
+        str, typer.Option(help="What to draw: timeline, align, softmax, forecast, lag, ...; all makes a folder.")
+    ] = ("timeline"),
     out: Annotated[
         Path | None,
         typer.Option(help="File to write: html, svg, png, gif, mp4, csv, or json for the trace. Default: a new page."),
@@ -39,6 +89,16 @@ def explain(
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="The view's state, such as layer=1.")
+    ] = None,
+    series: Annotated[str | None, typer.Option(metavar="ID", help="Forecast: which series of several.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Forecast: which column of several.")] = None,
+    horizon: series_options.Horizon = None,
+    quantiles: series_options.Quantiles = None,
+    lengths: Annotated[
+        str | None, typer.Option(metavar="5,10,50", help="Forecast: points of history to forecast from, beside all.")
+    ] = None,
+    hold_back: Annotated[
+        int | None, typer.Option(min=1, help="Forecast: the last points of the series, to see what came true.")
     ] = None,
     device: Device = "cpu",
     threads: Threads = None,
@@ -51,11 +111,13 @@ def explain(
         raise UserError("is for a picture, and a trace holds everything", where="--set", fix="leave it out")
     path = out or _free_page(run, view)
     _check(path, view, state, writes_trace)
+    asked = Question(text, beam, force, series, target, horizon, quantiles, lengths, hold_back)
     if run.name.lower().endswith(RECORDED):
-        trace = _recorded(run, text, beam, force)
+        trace = _recorded(run, asked)
     else:
         prepare_torch(device, threads)
-        trace = _record(run, text, beam, force, device=device, training=view in LEARNING)
+        with naming_options(*OF_FORECASTS):
+            trace = _record(run, asked, device=device, training=view in LEARNING)
     if writes_trace:
         trace.write(path)
     else:
@@ -87,39 +149,63 @@ def _check(path: Path, view: str, state: dict[str, Any], writes_trace: bool) -> 
         check_request(path, view, state)
 
 
-def _recorded(run: Path, text: str | None, beam: int | None, force: list[str] | None) -> Trace | Bundle:
+def _recorded(run: Path, asked: Question) -> Trace | Bundle:
     from seqline.visualize.trace import Trace
 
-    if text is not None or beam or force:
-        given = "a text" if text is not None else "--beam" if beam else "--force"
-        raise UserError(
-            f"is a recorded trace, which takes no {given.removeprefix('a ')}", where=str(run), fix="leave it out"
-        )
+    given = ["text"] if asked.text is not None else [f"--{name.replace('_', '-')}" for name in asked.given()]
+    if given:
+        raise UserError(f"is a recorded trace, which takes no {given[0]}", where=str(run), fix="leave it out")
     return Trace.read(run)
 
 
-def _record(
-    run: Path, text: str | None, beam: int | None, force: list[str] | None, *, device: str, training: bool
-) -> Trace:
+def _record(run: Path, asked: Question, *, device: str, training: bool) -> Trace:
+    from seqline.api import explain as record
+    from seqline.run_folder import load_run
+    from seqline.tasks import TASKS
+
+    if asked.beam and asked.force:
+        raise UserError("has no meaning with --force, which takes the best token", where="--beam", fix="leave it out")
+    if asked.text is None:
+        raise UserError("expected a text to explain", where="TEXT", fix="give one behind the run, or - to read it")
+    loaded = load_run(run, device)
+    task = TASKS[loaded.config.data.task]
+    if not task.is_of_text:
+        return _record_forecast(loaded, asked, training=training)
+    for name in asked.given().keys() & set(OF_FORECASTS):
+        what = f"is for forecasting, and the run {loaded.folder.name} is for {task.name}"
+        raise UserError(what, where=name, fix="leave it out")
+    text = _text(asked.text)
+    return record(loaded, text, beam_size=asked.beam, force=_wanted(asked.force), device=device, training=training)
+
+
+def _record_forecast(run: Run, asked: Question, *, training: bool) -> Trace:
+    from seqline.api import Explaining
     from seqline.api import explain as record
 
-    if beam and force:
-        raise UserError("has no meaning with --force, which takes the best token", where="--beam", fix="leave it out")
-    if text is None:
-        raise UserError("expected a text to explain", where="TEXT", fix="give one behind the run, or - to read it")
+    for name in [name for name in asked.given() if name not in OF_FORECASTS]:
+        what = f"is for a text, and the run {run.folder.name} forecasts series"
+        raise UserError(what, where=f"--{name}", fix="leave it out")
+    return record(run, asked.text, training=training, more=Explaining(forecast=asked.forecast()))
+
+
+def _text(text: str) -> str:
     if text == "-":
         from seqline.data.lines import read_text
 
         text = read_text(text).removesuffix("\n")
     check_utf8(text, "TEXT")
+    return text
+
+
+def _wanted(force: list[str] | None) -> dict[int, int | str] | None:
+    wanted: dict[int, int | str] = {}
     for one in force or []:
         check_utf8(one, "--force")
-    wanted: dict[int, str] = {}
     for step, word in map(_forced, force or []):
         if step in wanted:
             raise UserError(f"step {step} is given twice", where="--force", fix="force one word a step")
         wanted[step] = word
-    return record(run, text, beam_size=beam, force=wanted or None, device=device, training=training)
+    return wanted or None
 
 
 def _forced(option: str) -> tuple[int, str]:
@@ -127,6 +213,20 @@ def _forced(option: str) -> tuple[int, str]:
     if not equals or not word or not step.isascii() or not step.isdigit():
         raise UserError(f"expected STEP=WORD, got {option!r}", where="--force", fix="write for instance 2=cat")
     return int(step), word
+
+
+def _lengths(text: str | None) -> tuple[int, ...] | None:
+    """Read `5,10,50`."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
+        raise UserError(
+            f"expected whole numbers with commas between them, got {text[:60]!r}",
+            where="--lengths",
+            fix="such as 5,10,50",
+        )
+    return tuple(int(part) for part in parts)
 
 
 def _free_page(run: Path, view: str) -> Path:

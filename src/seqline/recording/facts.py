@@ -19,6 +19,7 @@ from seqline.models.conv_decoder import ConvDecoder
 from seqline.models.decoder import RecurrentDecoder
 from seqline.models.encoder import BidirectionalEncoder, ReversingEncoder
 from seqline.models.encoder_decoder import EncoderDecoder
+from seqline.models.forecaster import DirectForecaster, SequenceForecaster
 from seqline.models.readers import ReadsSummary
 from seqline.parts.attention_positions import Alibi, RelativeBias, Rotary
 from seqline.parts.cells import Cell
@@ -103,7 +104,7 @@ def model_of(model: nn.Module, origin: Origin, layers: tuple[int, int], width: i
 
 
 def _writer(model: nn.Module) -> nn.Module:
-    return cast("nn.Module", model.decoder) if isinstance(model, EncoderDecoder) else model
+    return cast("nn.Module", model.decoder) if isinstance(model, EncoderDecoder | SequenceForecaster) else model
 
 
 def reads_memory(model: nn.Module) -> str:
@@ -111,7 +112,7 @@ def reads_memory(model: nn.Module) -> str:
     decoder = _writer(model)
     if isinstance(decoder, AttendFirstDecoder):
         return "before_cell"
-    if isinstance(decoder, AttentiveDecoder | Classifier):
+    if isinstance(decoder, AttentiveDecoder | Classifier | DirectForecaster):
         return "after_cell"
     if isinstance(decoder, BlockDecoder | ConvDecoder):
         return "in_each_block"

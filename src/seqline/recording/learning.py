@@ -21,6 +21,7 @@ from seqline.recording import sides
 from seqline.recording.attention import ATTENTION, Kind
 from seqline.recording.replay import device_of
 from seqline.run_folder import METRICS, Run
+from seqline.tasks import TASKS
 from seqline.training.snapshots import FOLDER, read_snapshots
 from seqline.training.weights import load_weights
 from seqline.visualize.trace import Trace
@@ -112,7 +113,7 @@ def training_block(run: Run, document: Mapping[str, Any]) -> dict[str, Any] | No
         last = max(history.steps)
         every = -(-last // MOST_POINTS)
         block = curves(history, [*range(every, last, every), last])
-    snapshots = _snapshots(run, document)
+    snapshots = _snapshots(run, document) if TASKS[run.config.data.task].is_of_text else []
     return {**block, "snapshots": snapshots or None}
 
 

@@ -11,6 +11,7 @@ from torch import nn
 from seqline.models.encoder import ReversingEncoder
 from seqline.models.reading import is_in_mixer
 from seqline.parts.embeddings import Embedding
+from seqline.parts.values import ValueEmbedding
 from seqline.recording.attention import (
     Kind,
     block_of,
@@ -73,7 +74,7 @@ def embedded(frames: Sequence[Frame]) -> np.ndarray:
 
 def embeddings_of(model: nn.Module, source: np.ndarray, target: np.ndarray | None) -> dict[str, Any]:
     """Return the block `embeddings`."""
-    scale = next((float(m.scale) for m in model.modules() if isinstance(m, Embedding)), None)
+    scale = next((float(m.scale) for m in model.modules() if isinstance(m, Embedding | ValueEmbedding)), None)
     return {"source": source, "target": target, "scale": scale}
 
 

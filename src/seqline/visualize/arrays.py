@@ -59,10 +59,13 @@ ARRAYS: dict[str, ArraySpec] = {
     "forecast.hist_y": ArraySpec("exact", "S"),
     "forecast.pred_y": ArraySpec("exact", "Z"),
     "forecast.true_y": ArraySpec("exact", "Z"),
+    "forecast.observed": ArraySpec("mask", "S"),
+    "forecast.true_observed": ArraySpec("mask", "Z"),
     "forecast.q.*": ArraySpec("exact", "Z"),
     "forecast.windows[].pred_y": ArraySpec("exact", "Z"),
     "forecast.windows[].q.*": ArraySpec("exact", "Z"),
     "forecast.windows[].weights": ArraySpec("unit", "Z W"),
+    "forecast.windows[].gradient": ArraySpec("exact", "Z G"),
     **{f"training.{name}": ArraySpec("exact", "n") for name in ("steps", "loss", "val_loss", "lr", "metrics.*")},
     "training.snapshots[].weights": ArraySpec("unit", "L H Q M"),
 }

@@ -23,6 +23,8 @@ from seqline.visualize.video import FPS, check_fps
 
 SUFFIXES = ("svg", "png", "gif", "mp4", "csv", "json", "html")
 ALL = "all"
+OTHER_NAMES = {"forecast": "series"}
+"""Views that people look for by another name."""
 _OPTION_SUFFIXES = {
     "fps": ("gif", "mp4"),
     "scale": ("png", "gif", "mp4"),
@@ -76,6 +78,7 @@ def save(
         UserError: unknown view, suffix, state or option; a missing package; a disk that refuses.
     """
     options, rest = check_request(path, view, state or {})
+    view = OTHER_NAMES.get(view, view)
     if view == ALL:
         return _save_all(trace, path, rest, options)
     if _suffix(path) == "html":
@@ -95,7 +98,7 @@ def check_view(view: str) -> None:
     Raises:
         UserError: neither a view's name nor "all".
     """
-    if view not in (*view_names(), ALL):
+    if OTHER_NAMES.get(view, view) not in (*view_names(), ALL):
         raise UserError(f"no view named {view!r}", where="view", fix=did_you_mean(view, [*view_names(), ALL]))
 
 
@@ -106,6 +109,7 @@ def check_request(path: PathLike, view: str, state: Mapping[str, Any]) -> tuple[
         UserError: unknown view, suffix, state or option.
     """
     check_view(view)
+    view = OTHER_NAMES.get(view, view)
     options, rest = _split(dict(state))
     suffix = _suffix(path)
     if view == ALL:

@@ -96,20 +96,34 @@ class Beam(Block):
 
 
 class Window(Block):
-    """The forecast from one length of history."""
+    """The forecast from one length of history.
+
+    weights: of attention, a row a step to come, a column a step of the encoder. gradient: d pred_y / d hist_y, a row a step to
+    come, a column a point of the history.
+    """
 
     lookback: Annotated[int, Field(ge=1)]
     pred_y: Array
     q: dict[str, Array] | None = None
     mae: float | None = None
     weights: Array | None = None
+    gradient: Array | None = None
 
 
 class Forecast(Block):
-    """A series, and what comes next."""
+    """A series, and what comes next.
+
+    times: of the history and of the steps to come, as written in the data. patch: points that a step of the encoder reads, the
+    last ones together first; None: 1. observed, true_observed: 0 where a value was missing.
+    """
 
     unit: str
     freq: str | None = None
+    series: str | None = None
+    times: list[str] | None = None
+    patch: Annotated[int, Field(ge=1)] | None = None
+    observed: Array | None = None
+    true_observed: Array | None = None
     hist_t: Array
     hist_y: Array
     pred_y: Array

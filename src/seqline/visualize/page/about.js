@@ -105,4 +105,9 @@ const PAGE_ABOUT = {
     en: "A forecast from a history of any length. Move the history length and see what the forecast gains or loses.",
     zh: "由任意长度的历史作出预测。移动历史长度，看看预测得到什么、失去什么。",
   },
+  lag: {
+    formula: "gₖ = ∂ŷ / ∂yₜ₋ₖ₊₁",
+    en: "How much history counts: the slope of a forecast with respect to each value that was read, by how long ago it was. It holds the whole way from the value to the forecast, the scaling of the history too.",
+    zh: "历史的作用有多大：预测对读入的每个值的斜率，按时间远近排列。它包含从值到预测的全部路径，也包括对历史的缩放。",
+  },
 };

@@ -80,7 +80,7 @@ const PAGE_GROUPS = [
   ["groupTransformer", ["pe", "qkv", "heads", "kv", "ttt"]],
   ["groupDecoding", ["softmax", "beam"]],
   ["groupTraining", ["train", "grad"]],
-  ["groupSeries", ["series"]],
+  ["groupSeries", ["series", "lag"]],
 ];
 
 function pageSay(lang, key, values = {}) {

@@ -36,8 +36,15 @@ export function axisTokens(trace, axis) {
   if (axis === "target.out") return out;
   if (axis === "sequence") return source.concat(out.slice(0, -1));
   if (axis === "sequence.out") return source.slice(1).concat(out);
+  // A forecast that reads no values is fed the number of each step instead.
+  if (t.task === "forecasting" && !t.target.bos) return out.map((place, j) => ({ token: stepToken(j + 1), block: "target", j: -1 }));
   const bos = t.target.bos || { id: -1, piece: "<s>", text: "<s>", word: null, special: "bos", dir: "neutral", w_em: 1.8 };
   return [{ token: bos, block: "target", j: -1 }].concat(out.slice(0, -1));
+}
+
+function stepToken(number) {
+  const name = ["+", number].join("");
+  return { id: -1, piece: name, text: name, word: null, special: null, dir: "neutral", w_em: em(name) };
 }
 
 function spanOf(places, i) {

@@ -123,7 +123,8 @@ def fixture_i() -> dict[str, Any]:
         weights = raw / raw.sum(-1, keepdims=True)
         guess = weights @ past
         error = float(np.abs(guess - truth).mean())
-        windows.append({"lookback": lookback, "pred_y": guess, "q": _interval(guess), "mae": error, "weights": weights})
+        window = {"lookback": lookback, "pred_y": guess, "q": _interval(guess), "mae": error, "weights": weights}
+        windows.append(window | {"gradient": weights})  # a forecast that is a weighted mean
     guess = windows[-1]["pred_y"]
     forecast = {
         "unit": "°C",
