@@ -20,7 +20,7 @@ from seqline.labeller import Labeller
 from seqline.language_report import LanguageReport
 from seqline.predictor import Predictor
 from seqline.recording.by_hand import Rows
-from seqline.recording.forecast import Asked
+from seqline.recording.forecast_asked import Asked
 from seqline.recording.learning import with_training
 from seqline.report import Report, Wanted
 from seqline.run import Trained

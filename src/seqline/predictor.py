@@ -25,7 +25,8 @@ from seqline.forecasting.scaling import Scale, denormalise
 from seqline.forecasting.windows import Windows
 from seqline.recording.document import Options
 from seqline.recording.facts import origin_of
-from seqline.recording.forecast import Asked, Forecasting, record_forecast
+from seqline.recording.forecast import Forecasting, record_forecast
+from seqline.recording.forecast_asked import Asked
 from seqline.run_folder import Run, find_recipe, load_run, require_task
 from seqline.sections import validate_section
 from seqline.tasks import TASKS

@@ -24,7 +24,7 @@ from seqline.cli.options import (
 from seqline.errors import UserError
 
 if TYPE_CHECKING:
-    from seqline.recording.forecast import Asked
+    from seqline.recording.forecast_asked import Asked
     from seqline.run_folder import Run
     from seqline.visualize.trace import Bundle, Trace
 
@@ -56,12 +56,11 @@ class Question(NamedTuple):
 
     def forecast(self) -> Asked:
         """Return what is asked of a forecaster."""
-        from seqline.recording.forecast import Asked
+        from seqline.recording.forecast_asked import Asked
 
-        return Asked(
-            self.series, self.target, self.horizon, series_options.levels(self.quantiles) if self.quantiles else None,
-            _lengths(self.lengths), self.hold_back or 0,
-        )  # fmt: skip
+        levels = None if self.quantiles is None else series_options.levels(self.quantiles)
+        lengths = series_options.lengths(self.lengths)
+        return Asked(self.series, self.target, self.horizon, levels, lengths, self.hold_back or 0)
 
 
 OF_FORECASTS = Question._fields[3:]
@@ -78,7 +77,7 @@ def explain(
     ] = None,
     view: Annotated[
         str, typer.Option(help="What to draw: timeline, align, softmax, forecast, lag, ...; all makes a folder.")
-    ] = ("timeline"),
+    ] = "timeline",
     out: Annotated[
         Path | None,
         typer.Option(help="File to write: html, svg, png, gif, mp4, csv, or json for the trace. Default: a new page."),
@@ -90,16 +89,12 @@ def explain(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="The view's state, such as layer=1.")
     ] = None,
-    series: Annotated[str | None, typer.Option(metavar="ID", help="Forecast: which series of several.")] = None,
-    target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Forecast: which column of several.")] = None,
+    series: series_options.OneSeries = None,
+    target: series_options.OneTarget = None,
     horizon: series_options.Horizon = None,
     quantiles: series_options.Quantiles = None,
-    lengths: Annotated[
-        str | None, typer.Option(metavar="5,10,50", help="Forecast: points of history to forecast from, beside all.")
-    ] = None,
-    hold_back: Annotated[
-        int | None, typer.Option(min=1, help="Forecast: the last points of the series, to see what came true.")
-    ] = None,
+    lengths: series_options.Lengths = None,
+    hold_back: series_options.HoldBack = None,
     device: Device = "cpu",
     threads: Threads = None,
     as_json: Json = False,
@@ -116,8 +111,7 @@ def explain(
         trace = _recorded(run, asked)
     else:
         prepare_torch(device, threads)
-        with naming_options(*OF_FORECASTS):
-            trace = _record(run, asked, device=device, training=view in LEARNING)
+        trace = _record(run, asked, device=device, training=view in LEARNING)
     if writes_trace:
         trace.write(path)
     else:
@@ -152,7 +146,7 @@ def _check(path: Path, view: str, state: dict[str, Any], writes_trace: bool) -> 
 def _recorded(run: Path, asked: Question) -> Trace | Bundle:
     from seqline.visualize.trace import Trace
 
-    given = ["text"] if asked.text is not None else [f"--{name.replace('_', '-')}" for name in asked.given()]
+    given = ["text"] if asked.text is not None else [_option(name) for name in asked.given()]
     if given:
         raise UserError(f"is a recorded trace, which takes no {given[0]}", where=str(run), fix="leave it out")
     return Trace.read(run)
@@ -171,9 +165,10 @@ def _record(run: Path, asked: Question, *, device: str, training: bool) -> Trace
     task = TASKS[loaded.config.data.task]
     if not task.is_of_text:
         return _record_forecast(loaded, asked, training=training)
-    for name in asked.given().keys() & set(OF_FORECASTS):
-        what = f"is for forecasting, and the run {loaded.folder.name} is for {task.name}"
-        raise UserError(what, where=name, fix="leave it out")
+    for name in asked.given():
+        if name in OF_FORECASTS:
+            what = f"is for forecasting, and the run {loaded.folder.name} is for {task.name}"
+            raise UserError(what, where=_option(name), fix="leave it out")
     text = _text(asked.text)
     return record(loaded, text, beam_size=asked.beam, force=_wanted(asked.force), device=device, training=training)
 
@@ -182,10 +177,16 @@ def _record_forecast(run: Run, asked: Question, *, training: bool) -> Trace:
     from seqline.api import Explaining
     from seqline.api import explain as record
 
-    for name in [name for name in asked.given() if name not in OF_FORECASTS]:
-        what = f"is for a text, and the run {run.folder.name} forecasts series"
-        raise UserError(what, where=f"--{name}", fix="leave it out")
-    return record(run, asked.text, training=training, more=Explaining(forecast=asked.forecast()))
+    for name in asked.given():
+        if name not in OF_FORECASTS:
+            what = f"is for a text, and the run {run.folder.name} forecasts series"
+            raise UserError(what, where=_option(name), fix="leave it out")
+    with naming_options(*OF_FORECASTS):
+        return record(run, asked.text, training=training, more=Explaining(forecast=asked.forecast()))
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _text(text: str) -> str:
@@ -213,20 +214,6 @@ def _forced(option: str) -> tuple[int, str]:
     if not equals or not word or not step.isascii() or not step.isdigit():
         raise UserError(f"expected STEP=WORD, got {option!r}", where="--force", fix="write for instance 2=cat")
     return int(step), word
-
-
-def _lengths(text: str | None) -> tuple[int, ...] | None:
-    """Read `5,10,50`."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
-        raise UserError(
-            f"expected whole numbers with commas between them, got {text[:60]!r}",
-            where="--lengths",
-            fix="such as 5,10,50",
-        )
-    return tuple(int(part) for part in parts)
 
 
 def _free_page(run: Path, view: str) -> Path:

@@ -78,6 +78,16 @@ MaxMinutes = Annotated[float | None, typer.Option(help="Fit the whole schedule o
 Seed = Annotated[int | None, typer.Option(help="Seed of everything random; 1 when not given.")]
 Lookback = Annotated[int | None, typer.Option(min=1, help="The longest history that is read, in points.")]
 WhereDevice = Annotated[str | None, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:N, mps.")]
+OneSeries = Annotated[str | None, typer.Option("--series", metavar="ID", help="Forecast: which series of several.")]
+OneTarget = Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="Forecast: which column of several.")]
+Lengths = Annotated[
+    str | None,
+    typer.Option("--lengths", metavar="5,10,50", help="Forecast: points of history to forecast from, beside all."),
+]
+HoldBack = Annotated[
+    int | None,
+    typer.Option("--hold-back", min=1, help="Forecast: the last points are not read, and shown as what came true."),
+]
 OPTIONS = ("horizon", "season", "quantiles", "windows", "step", "archs", "zone", "frequency", "missing", "repeated", "skipped",
            "time_unit", "time_format")  # fmt: skip
 """Names in errors that are options here."""
@@ -126,6 +136,21 @@ def levels(text: str | None) -> tuple[float, ...]:
         what = f"expected numbers between 0 and 1 with commas between them, got {(text or '')[:60]!r}"
         raise UserError(what, where="--quantiles", fix="such as 0.1,0.9") from error
     return checked_levels(found)
+
+
+def lengths(text: str | None) -> tuple[int, ...] | None:
+    """Read `5,10,50`; None stays None.
+
+    Raises:
+        UserError: something that is no list of whole numbers.
+    """
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isascii() and part.isdigit() and len(part) < 8 for part in parts):
+        what = f"expected whole numbers with commas between them, got {text[:60]!r}"
+        raise UserError(what, where="--lengths", fix="such as 5,10,50")
+    return tuple(int(part) for part in parts)
 
 
 def as_run(predictor: Predictor, reading: Reading) -> SeriesOptions:
