@@ -56,6 +56,7 @@ class HandMade(LastPlus):
     )  # fmt: skip
 
     config = Config()
+    run = None
 
     @property
     def options(self) -> SeriesOptions:

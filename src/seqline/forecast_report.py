@@ -14,8 +14,10 @@ from seqline.data.series_returning import returned
 from seqline.data.series_writing import Columns, forecast_rows, rows_csv
 from seqline.errors import UserError
 from seqline.files import PathLike
+from seqline.forecasting.history import filled
 from seqline.predictor import Forecasts, Predictor
-from seqline.visualize.series_plot import Band, Forecasted, write_plot
+from seqline.recording.facts import origin_of
+from seqline.visualize.series_plot import Forecasted, Maker, Past, write_plot
 
 BEYOND = "beyond_training"
 """Name of the column that marks steps beyond the trained horizon; it is there where some are."""
@@ -26,11 +28,17 @@ _PLOTTED_HORIZONS, _FEWEST_PLOTTED, _MOST_PLOTTED = 4, 50, 400
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """The forecasts of a panel. levels: the quantiles that were asked for; a plot may show more."""
+    """The forecasts of a panel.
+
+    levels: the quantiles that were asked for; a plot may show more. longest: most points of a history that the model reads.
+    maker: the model, as a plot names it.
+    """
 
     panel: Panel
     found: tuple[Forecasts, ...]
-    levels: tuple[float, ...] = ()
+    levels: tuple[float, ...]
+    longest: int
+    maker: Maker
 
     @property
     def num_beyond(self) -> int:
@@ -102,22 +110,21 @@ class Forecast:
         """Draw the end of each history, the forecast and its intervals into a png, svg or html file.
 
         Raises:
-            UserError: another suffix; a PNG without the extra `pictures`; a disk that refuses.
+            UserError: another suffix; a PNG or SVG without the extra `pictures`; a disk that refuses.
         """
-        write_plot(
-            path, [panel for pair in zip(self.panel.series, self.found, strict=True) for panel in self._drawn(*pair)]
-        )
+        pairs = zip(self.panel.series, self.found, strict=True)
+        write_plot(path, [panel for pair in pairs for panel in self._drawn(*pair)], self.maker)
 
     def _drawn(self, series: Series, one: Forecasts) -> Iterator[Forecasted]:
         """Yield a panel for each target."""
         size = min(max(_PLOTTED_HORIZONS * len(one.mean), _FEWEST_PLOTTED), _MOST_PLOTTED)
         times = [str(time) for time in written_times(self.panel, series.times[-size:])]
         future = [str(time) for time in written_times(self.panel, one.times)]
+        values, seen = filled(series.values, series.is_observed)[-size:], series.is_observed[-size:]
         for column, target in enumerate(self.panel.targets):
-            seen = zip(series.values[-size:, column].tolist(), series.is_observed[-size:, column], strict=True)
-            values = [value if is_seen else None for value, is_seen in seen]
-            title = f"{series.id}: {target}" if series.id else target
-            yield Forecasted(title, times, values, future, one.mean[:, column].tolist(), _bands(one, column))
+            past = Past(times, values[:, column], seen[:, column], min(len(series), self.longest))
+            quantiles = {level: found[:, column] for level, found in one.quantiles.items()}
+            yield Forecasted(series.id, target, past, future, one.mean[:, column], quantiles)
 
 
 def forecast(
@@ -136,7 +143,10 @@ def forecast(
         UserError: see `Predictor.predict`.
     """
     every = sorted({*levels, *more})
-    return Forecast(panel, tuple(predictor.predict(panel, horizon, every)), tuple(levels))
+    found = tuple(predictor.predict(panel, horizon, every))
+    origin, seed = origin_of(predictor.run), predictor.config.training.seed
+    maker = Maker(predictor.info.architecture, origin.weights_sha256, seed, panel.frequency.name)
+    return Forecast(panel, found, tuple(levels), predictor.info.longest, maker)
 
 
 def plotted_levels(given: Sequence[float] | None) -> tuple[float, ...]:
@@ -151,14 +161,3 @@ def plotted_levels(given: Sequence[float] | None) -> tuple[float, ...]:
     if low <= BANDS[0] and BANDS[1] <= high:
         return BANDS
     return (low, high) if low < high and round(low + high, 9) == 1 else ()
-
-
-def _bands(one: Forecasts, column: int) -> list[Band]:
-    """Return the intervals of the quantiles that come in pairs, the widest first."""
-    levels = {round(level, 9): level for level in sorted(one.quantiles)}
-    pairs = [(low, levels.get(round(1 - low, 9))) for low in levels.values() if low < 0.5]
-    return [
-        Band(round(high - low, 9), one.quantiles[low][:, column].tolist(), one.quantiles[high][:, column].tolist())
-        for low, high in pairs
-        if high is not None
-    ]

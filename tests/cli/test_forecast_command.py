@@ -55,7 +55,7 @@ def test_json_and_files(seqline: Seqline, run: Path, line: Path, tmp_path: Path)
     outcome = seqline("forecast", "predict", run, line, "--out", tmp_path / "out.csv", "--plot", tmp_path / "out.svg")
     assert outcome.stdout == b""
     assert (tmp_path / "out.csv").read_bytes() == plain
-    assert "should hold 80% of cases" in (tmp_path / "out.svg").read_text(encoding="utf-8")
+    assert "10–90 %" in (tmp_path / "out.svg").read_text(encoding="utf-8")
 
 
 def test_steps_beyond_the_training_are_said_and_marked(seqline: Seqline, run: Path, line: Path) -> None:

@@ -30,7 +30,6 @@ def test_commands_for_text_name_the_one_for_series(seqline: Seqline, run: Path, 
     for command in (
         ["translate", run],
         ["generate", run],
-        ["explain", run, "one"],
         ["evaluate", run, text],
         ["verify", run],
     ):
@@ -39,6 +38,16 @@ def test_commands_for_text_name_the_one_for_series(seqline: Seqline, run: Path, 
         assert "is a run for forecasting" in outcome.stderr
         assert "seqline forecast predict" in outcome.stderr
         assert len(outcome.stderr.strip().splitlines()) == 1
+
+
+def test_a_studio_of_forecasting_runs_alone_is_refused(seqline: Seqline, run: Path) -> None:
+    pytest.importorskip("starlette")
+    outcome = seqline("studio", run, "--port", "0")
+    assert outcome.code == 2
+    assert outcome.stderr.startswith(
+        f"error: {run}: is a run for forecasting, and the studio shows runs that read text"
+    )
+    assert len(outcome.stderr.strip().splitlines()) == 1
 
 
 def test_comparisons_of_forecasters_are_backtests(seqline: Seqline, tmp_path: Path) -> None:

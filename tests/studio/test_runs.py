@@ -13,6 +13,7 @@ from seqline.studio.asked import TraceAsked
 from seqline.studio.runs import Runs, find_runs
 from seqline.visualize.trace import Bundle, Trace
 
+from ..small_forecasts import columns_of, train_small, wave, write_csv
 from ..small_run import ReversingRun
 from ..small_texts import quick, write_classed, write_tagged, write_texts
 
@@ -26,6 +27,21 @@ def test_runs_are_found_where_they_are_left(reversing_run: ReversingRun, tmp_pat
     found = find_runs(tmp_path)
     assert [str(path.relative_to(tmp_path)) for path in found] == ["mine", "runs/luong", "seqline-demo/luong"]
     assert list(Runs(found).folders) == ["mine", "runs/luong", "seqline-demo/luong"]
+
+
+def test_forecasting_runs_are_left_out_and_alone_refused(reversing_run: ReversingRun, tmp_path: Path) -> None:
+    data = write_csv(tmp_path / "a.csv", columns_of(wave(40)))
+    series = train_small(data, tmp_path / "series" / "run", "gru", **{"training.max_steps": 1})
+    lines: list[str] = []
+    runs = Runs([series, reversing_run.folder], say=lines.append)
+    assert lines == [f"left out, for the studio shows runs that read text: {series}"]
+    assert list(runs.folders) == [entry["name"] for entry in runs.about()] == ["run"]
+    assert runs.folders["run"] == reversing_run.folder.resolve()
+    lines.clear()
+    Runs([reversing_run.folder], say=lines.append)
+    with pytest.raises(UserError, match="is a run for forecasting, and the studio shows runs that read text"):
+        Runs([series], say=lines.append)
+    assert lines == []
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ def studio(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Folders of runs, of any task; all in this folder, seqline-demo/ and runs/ when not given.",
+            help="Folders of runs that read text, of any task; all in this folder, seqline-demo/ and runs/ when not given.",
             show_default=False,
         ),
     ] = None,
@@ -39,4 +39,4 @@ def studio(
         from seqline.studio.runs import Runs, find_runs
         from seqline.studio.serve import serve
 
-        serve(Runs(runs or find_runs(Path()), device), host, bound, say)
+        serve(Runs(runs or find_runs(Path()), device, say), host, bound, say)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from seqline import files
 from seqline.api import OPTIONS, Explaining, explain
-from seqline.config import parse_toml
+from seqline.config import Config, parse_toml
 from seqline.errors import UserError, did_you_mean
 from seqline.recording.by_hand import AttentionRow
 from seqline.run_folder import CONFIG, MANIFEST, Run, load_run, read_manifest
@@ -47,17 +47,22 @@ def find_runs(folder: Path) -> list[Path]:
 class Runs:
     """All runs of one page by name.
 
+    A run that reads no text is left out, and one line says so.
+
     Args:
         folders: of finished runs.
         device: where to compute.
+        say: takes a line for the person.
 
     Raises:
-        UserError: no run, or an unfinished or damaged one.
+        UserError: no run that reads text, or an unfinished or damaged one.
     """
 
-    def __init__(self, folders: Iterable[Path], device: str = "cpu") -> None:
+    def __init__(
+        self, folders: Iterable[Path], device: str = "cpu", say: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.device = device
-        self.folders = _named([folder.resolve() for folder in folders])
+        self.folders = _named(_of_text([folder.resolve() for folder in folders], say))
         self.entries = [_entry(name, folder) for name, folder in self.folders.items()]
         self._loaded: dict[str, Run] = {}
 
@@ -118,11 +123,7 @@ class Runs:
 
 
 def _entry(name: str, folder: Path) -> Entry:
-    manifest = read_manifest(folder)
-    config = parse_toml(files.read_bytes(folder / CONFIG), str(folder / CONFIG))
-    if not TASKS[config.data.task].is_of_text:
-        what = f"is a run for {config.data.task}, and the studio shows runs that read text"
-        raise UserError(what, where=str(folder), fix=f"use `seqline {TASKS[config.data.task].command}`")
+    manifest, config = read_manifest(folder), _config(folder)
     return Entry(
         name,
         config.model.architecture,
@@ -130,6 +131,25 @@ def _entry(name: str, folder: Path) -> Entry:
         int(manifest.get("num_parameters", 0)),
         config.decoding.beam_size,
     )
+
+
+def _of_text(folders: Sequence[Path], say: Callable[[str], None]) -> list[Path]:
+    """Leave out the runs that read no text, and say which."""
+    tasks = {folder: TASKS[_config(folder).data.task] for folder in folders}
+    kept = [folder for folder, task in tasks.items() if task.is_of_text]
+    others = [folder for folder in tasks if folder not in kept]
+    if others and not kept:
+        what = f"is a run for {tasks[others[0]].name}, and the studio shows runs that read text"
+        raise UserError(what, where=str(others[0]), fix="look inside with `seqline explain RUN HISTORY`")
+    if others:
+        names = ", ".join(str(folder) for folder in others)
+        say(f"left out, for the studio shows runs that read text: {names}")
+    return kept
+
+
+def _config(folder: Path) -> Config:
+    read_manifest(folder)  # which says what is wrong with a folder that is no run
+    return parse_toml(files.read_bytes(folder / CONFIG), str(folder / CONFIG))
 
 
 def _named(folders: Sequence[Path]) -> dict[str, Path]:

@@ -18,6 +18,27 @@ _QUERIES = {
 }
 
 
+UNKNOWN_META = {"created": "1970-01-01T00:00:00Z", "seed": 0, "device": "", "dtype": "float64"}
+UNKNOWN_MODEL: dict[str, Any] = {
+    "arch": "unknown",
+    "layer": "unknown",
+    "encoder": "unknown",
+    "bridge": "unknown",
+    "reads_memory": "never",
+    "score": "none",
+    "window": "everywhere",
+    "positions": "none",
+    "num_layers": {"encoder": 0, "decoder": 0},
+    "num_directions": 1,
+    "num_heads": None,
+    "width": 0,
+    "head_width": None,
+    "num_parameters": 0,
+    "weights_sha256": None,
+}
+"""What is said of a model where nothing of it was recorded."""
+
+
 def document_of(weights: np.ndarray, rows: list[str], cols: list[str], kind: str) -> dict[str, Any]:
     """Return a document with one attention block.
 
@@ -39,7 +60,7 @@ def document_of(weights: np.ndarray, rows: list[str], cols: list[str], kind: str
     return {
         "schema": SCHEMA,
         "minor": MINOR,
-        "meta": {"id": "weights", "created": "1970-01-01T00:00:00Z", "seed": 0, "device": "", "dtype": "float64"},
+        "meta": UNKNOWN_META | {"id": "weights"},
         "model": _model(kind, num_layers, num_heads),
         "task": "translation",
         "source": source,
@@ -93,20 +114,6 @@ def _schedule(num_rows: int, *, writes: bool) -> list[dict[str, Any]]:
 
 def _model(kind: str, num_layers: int, num_heads: int) -> dict[str, Any]:
     is_encoder = kind == "encoder_self"
-    return {
-        "arch": "unknown",
-        "layer": "unknown",
-        "encoder": "unknown",
-        "bridge": "unknown",
-        "reads_memory": "in_each_block" if kind == "cross" else "never",
-        "score": "none",
-        "window": "everywhere",
-        "positions": "none",
-        "num_layers": {"encoder": num_layers if is_encoder else 0, "decoder": 0 if is_encoder else num_layers},
-        "num_directions": 1,
-        "num_heads": num_heads,
-        "width": 0,
-        "head_width": None,
-        "num_parameters": 0,
-        "weights_sha256": None,
-    }
+    layers = {"encoder": num_layers if is_encoder else 0, "decoder": 0 if is_encoder else num_layers}
+    when = "in_each_block" if kind == "cross" else "never"
+    return UNKNOWN_MODEL | {"reads_memory": when, "num_layers": layers, "num_heads": num_heads}

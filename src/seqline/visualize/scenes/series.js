@@ -34,7 +34,7 @@ function seriesPlace(d, s) {
   const pad = (high - low || Math.abs(high) * 0.1 || 1) * 0.06;
   const strips = ["weights", "gradient"].filter((name) => f.windows.some((each) => each[name]));
   const isScored = f.windows.some((each) => each.mae !== null && each.mae !== undefined);
-  const below = 122 + 18 * strips.length + (isScored ? 74 : 0);
+  const below = (strips.length || isScored ? 122 : 66) + 18 * strips.length + (isScored ? 74 : 0);
   const p = { x: area.x + 56, y: area.y + 20, w: area.w - 56, h: area.h - below, low: low - pad, high: high + pad, strips: strips };
   p.first = n - wide;
   p.count = wide + maxOf(f.windows.map((each) => each.pred_y.length));
@@ -241,7 +241,8 @@ export function scene(trace, state) {
   const steps = d.window.pred_y.length;
   const said = say(s, ["the model reads ", points, " and predicts the next ", steps === 1 ? "one" : steps].join(""), ["模型读", points, "，预测其后 ", steps, " 个"].join(""));
   const subtitle = d.f.series ? [d.f.series, ": ", said].join("") : said;
-  return page(meta, trace, s, { body: body, t: d.k + 1, n: d.n, frame: d.k, desc: describe(trace, s), subtitle: subtitle, data: { "data-lookback": String(d.window.lookback) } });
+  const caption = d.n === 1 ? [d.window.lookback, steps].join(" → ") : null;
+  return page(meta, trace, s, { body: body, t: d.k + 1, n: d.n, frame: d.k, desc: describe(trace, s), subtitle: subtitle, caption: caption, data: { "data-lookback": String(d.window.lookback) } });
 }
 
 export function table(trace, state) {
