@@ -142,9 +142,10 @@ def test_a_word_is_chosen_in_lines_and_let_go(shown: Shown) -> None:
     assert here.js("() => studio.state.col") == 0
 
 
-def test_the_history_slider_has_ends(shown: Shown) -> None:
+@pytest.mark.parametrize("view", ["series", "lag"])
+def test_the_history_slider_has_ends(shown: Shown, view: str) -> None:
     here = shown("I")
-    here.show("series")
+    here.show(view)
     windows = fixture("I").document["forecast"]["windows"]  # type: ignore[union-attr]
     here.view.locator(".sf-range").focus()
     here.view.keyboard.press("Home")
