@@ -1,6 +1,10 @@
-"""Make the pictures of docs/gallery.md from the models that `seqline demo` trained.
+"""Make the pictures of docs/gallery.md from the models that `seqline demo` trained, and a forecaster.
 
-    seqline demo --out runs/demo && python docs/gallery.py runs/demo
+    seqline demo --out runs/demo
+    seqline data series --out runs/weather.csv --kind daily --series 2 --length 200
+    seqline forecast train runs/weather.csv --target y --horizon 7 --arch bahdanau --lookback 60 --set training.max_steps=60 \\
+        --set training.batch_tokens=2000 --out runs/weather
+    python docs/gallery.py runs/demo runs/weather runs/weather.csv
 
 Writes docs/pictures/ and docs/gallery.md; nothing is drawn by hand.
 """
@@ -8,15 +12,18 @@ Writes docs/pictures/ and docs/gallery.md; nothing is drawn by hand.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqline.files import write_text
+from seqline.predictor import Predictor
+from seqline.recording.forecast_asked import Asked
 from seqline.tour.comparing import SENTENCES
 from seqline.tour.recordings import Recordings, record
 from seqline.tour.training import MODELS
 from seqline.translator import Translator
+from seqline.visualize.trace import Trace
 
 HERE = Path(__file__).parent
 PICTURES = HERE / "pictures"
@@ -50,38 +57,52 @@ GALLERY = (
     Picture("diagram.png", "she", "diagram", {}, "The Transformer that was trained, with its sizes and residuals."),
     Picture("kv.png", "she", "kv", {}, "Keys and values kept so far."),
     Picture("beam.png", "beam", "beam", {}, "Beam search: what was kept and what was dropped."),
+    Picture("forecast.png", "weather", "forecast", {"horizon": 3}, "A week ahead, what came true, and what the forecast reads."),
+    Picture("lag.png", "weather", "lag", {"horizon": 3}, "How far the forecast moves with each value, by how long ago it was."),
 )  # fmt: skip
 
 
-def recordings_of(folder: Path) -> Recordings:
-    """Run the models of a demo folder on the tour's sentences, and one beam search."""
-    translators = {name: Translator.load(folder / name) for name in MODELS}
+def recordings_of(demo: Path, forecaster: Path, history: Path) -> Recordings:
+    """Run the models of a demo folder on the tour's sentences, one beam search, and one forecast."""
+    translators = {name: Translator.load(demo / name) for name in MODELS}
     beam = translators["transformer"].explain(SENTENCES[1], beam_size=4, timing=False)
-    return {**record(folder, translators), "beam": beam}
+    return {**record(demo, translators), "beam": beam, "weather": forecast_of(forecaster, history)}
 
 
-def main() -> None:
-    """Draw everything, and write the page that shows it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("demo", type=Path, help="folder that `seqline demo` made")
-    traces = recordings_of(parser.parse_args().demo)
+def forecast_of(run: Path, history: Path) -> Trace:
+    """Forecast the last week of the first series from what lies before it."""
+    return Predictor.load(run).explain(str(history), Asked(series="A", hold_back=7), timing=False)
+
+
+def draw(traces: Recordings, pictures: Sequence[Picture]) -> None:
+    """Draw pictures, and write the page that shows all of them."""
     lines = [
         "# Gallery",
         "",
-        "Made by `python docs/gallery.py FOLDER` from the models that `seqline demo` trains. The same views, to step through:",
-        "`index.html` in that folder, or `seqline studio RUN`. Any one: `seqline explain RUN TEXT --view VIEW --out FILE`.",
+        "Made by `python docs/gallery.py` from the models that `seqline demo` trains, and a forecaster. The same views, to step",
+        "through: `index.html` in the demo's folder, or `seqline studio RUN`. Any one: `seqline explain RUN TEXT --view VIEW`.",
     ]
-    total = 0
-    for picture in GALLERY:
+    for picture in pictures:
         path = PICTURES / picture.file
         traces[picture.trace].save(path, view=picture.view, **picture.state)
         path.with_name(f"{path.stem}-frames.png").unlink(missing_ok=True)  # the sheet beside a GIF
-        total += path.stat().st_size
+    for picture in GALLERY:
         lines += ["", f"## `{picture.view}`", "", picture.caption, "", f"![{picture.caption}](pictures/{picture.file})"]
+    total = sum((PICTURES / picture.file).stat().st_size for picture in GALLERY)
     if total > MOST_BYTES:
         raise SystemExit(f"the pictures hold {total:,} bytes; expected at most {MOST_BYTES:,}")
     write_text(HERE / "gallery.md", "\n".join(lines) + "\n")
-    print(f"{len(GALLERY)} pictures, {total:,} bytes")
+    print(f"{len(pictures)} pictures of {len(GALLERY)}, which hold {total:,} bytes")
+
+
+def main() -> None:
+    """Draw everything."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("demo", type=Path, help="folder that `seqline demo` made")
+    parser.add_argument("forecaster", type=Path, help="run that `seqline forecast train` made")
+    parser.add_argument("history", type=Path, help="its series")
+    asked = parser.parse_args()
+    draw(recordings_of(asked.demo, asked.forecaster, asked.history), GALLERY)
 
 
 if __name__ == "__main__":

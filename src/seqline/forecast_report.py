@@ -122,9 +122,9 @@ class Forecast:
         future = [str(time) for time in written_times(self.panel, one.times)]
         values, seen = filled(series.values, series.is_observed)[-size:], series.is_observed[-size:]
         for column, target in enumerate(self.panel.targets):
-            past = Past(times, values[:, column], seen[:, column], min(len(series), self.longest))
-            quantiles = {level: found[:, column] for level, found in one.quantiles.items()}
-            yield Forecasted(series.id, target, past, future, one.mean[:, column], quantiles)
+            past = Past(times, values[:, column].tolist(), seen[:, column].tolist(), min(len(series), self.longest))
+            quantiles = {level: found[:, column].tolist() for level, found in one.quantiles.items()}
+            yield Forecasted(series.id, target, past, future, one.mean[:, column].tolist(), quantiles)
 
 
 def forecast(

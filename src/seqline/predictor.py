@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from seqline.forecasting.coder import SeriesCoder
 from seqline.forecasting.inputs import ForecastBatch, Inputs
 from seqline.forecasting.scaling import Scale, denormalise
 from seqline.forecasting.windows import Windows
+from seqline.models.forecaster import Forecaster
 from seqline.recording.document import Options
 from seqline.recording.facts import origin_of
 from seqline.recording.forecast import Forecasting, record_forecast
@@ -210,7 +211,13 @@ class Predictor:
         return Windowed(mean, {float(level): found[..., n] for n, level in enumerate(quantiles)})
 
     def explain(
-        self, data: Any, forecast: Asked | None = None, *, timing: bool = True, seed: int = 0, limit_mb: float = LIMIT_MB
+        self,
+        data: Any,
+        forecast: Asked | None = None,
+        *,
+        timing: bool = True,
+        seed: int = 0,
+        limit_mb: float = LIMIT_MB,
     ) -> Trace:
         """Forecast one series and record everything on the way: a trace, which can be looked at, saved and exported.
 
@@ -226,9 +233,14 @@ class Predictor:
         """
         panel = data if isinstance(data, Panel) else self.read(data)
         subject = Forecasting(
-            self.model, lambda panel, steps: Inputs(self.coder, self.input_options, panel, steps), self.windows,
-            self.info.levels, self.coder.horizon, self.coder.longest, origin_of(self.run),
-        )  # fmt: skip
+            model=cast("Forecaster", self.model),
+            inputs=lambda panel, steps: Inputs(self.coder, self.input_options, panel, steps),
+            forecast=self.windows,
+            levels=self.info.levels,
+            horizon=self.coder.horizon,
+            longest=self.coder.longest,
+            origin=origin_of(self.run),
+        )
         return record_forecast(subject, panel, forecast or Asked(), Options(timing, seed, limit_mb))
 
     @property

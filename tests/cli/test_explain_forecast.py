@@ -132,7 +132,7 @@ assert "torch" not in sys.modules
         (("--series", "A", "--beam", "2"), "--beam: is for a text, and the run run forecasts series"),
         (("--series", "A", "--force", "1=5"), "--force: is for a text, and the run run forecasts series"),
         (("--series", "A", "--view", "forcast"), "did you mean 'forecast'"),
-        (("--series", "A", "--view", "lag", "--set", "log=1.5x", "--out", "x.svg"), "log"),
+        (("--series", "A", "--view", "lag", "--set", "colour=1", "--out", "x.svg"), "no setting 'colour'"),
         (("--series", "A", "--view", "ttt", "--out", "x.svg"), "view ttt: "),
     ],
 )

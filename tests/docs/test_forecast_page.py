@@ -20,7 +20,8 @@ COMMANDS = [
     for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
     for line in block.splitlines()
 ]
-FORECAST = typer.main.get_command(app).commands["forecast"]  # type: ignore[attr-defined]
+EVERY = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+FORECAST = EVERY["forecast"]
 
 
 def known(command: object) -> set[str]:
@@ -28,16 +29,19 @@ def known(command: object) -> set[str]:
 
 
 def test_every_option_that_is_named_exists() -> None:
-    every = set().union(*(known(command) for command in FORECAST.commands.values()))
+    every = known(EVERY["explain"]).union(*(known(command) for command in FORECAST.commands.values()))
     assert set(re.findall(r"`(--[a-z-]+)", PAGE)) - {"--list"} <= every
     assert [words[:3] for words in COMMANDS] == [
         ["seqline", "data", "series"],
         ["seqline", "forecast", "train"],
         ["seqline", "forecast", "predict"],
-        *[["seqline", "forecast", "backtest"]] * 3,
+        ["seqline", "forecast", "backtest"],
+        *[["seqline", "explain", "weather"]] * 2,
+        *[["seqline", "forecast", "backtest"]] * 2,
     ]
     for words in COMMANDS[1:]:
-        assert {word for word in words if word.startswith("--")} <= known(FORECAST.commands[words[2]])
+        command = FORECAST.commands[words[2]] if words[1] == "forecast" else EVERY[words[1]]
+        assert {word for word in words if word.startswith("--")} <= known(command)
 
 
 def test_every_baseline_is_told() -> None:
@@ -69,7 +73,8 @@ def test_its_commands_run(place: Path, capfd: pytest.CaptureFixture[str]) -> Non
     rows = (place / "next.csv").read_text(encoding="utf-8").splitlines()
     assert rows[0] == "unique_id,ds,y,y_q0.1,y_q0.9"
     assert len(rows) == 8
-    assert "should hold 80% of cases" in (place / "next.html").read_text(encoding="utf-8")
+    assert 'data-view="series"' in (place / "next.html").read_text(encoding="utf-8")
+    assert (place / "lag.png").exists()
     assert (place / "runs" / "lstm" / "weights.safetensors").exists()
     printed = capfd.readouterr().out
     for name in BASELINES:

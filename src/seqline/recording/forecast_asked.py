@@ -114,8 +114,8 @@ def _lengths(one: Series, origin: int, longest: int, asked: tuple[int, ...] | No
             raise UserError(what, where="lengths", fix="the run reads no more, or the series has no more")
     if asked is not None:
         return tuple(sorted({*asked, longest}))
-    seen = one.is_observed[:origin].any(axis=1)
-    return (*(length for length in LENGTHS if length < longest and seen[-length:].any()), longest)
+    seen = one.is_observed[:origin]
+    return (*(length for length in LENGTHS if length < longest and bool(seen[-length:].any())), longest)
 
 
 def _levels(trained: tuple[float, ...] | None) -> tuple[float, ...]:

@@ -99,7 +99,9 @@ def check_view(view: str) -> None:
         UserError: neither a view's name nor "all".
     """
     if OTHER_NAMES.get(view, view) not in (*view_names(), ALL):
-        raise UserError(f"no view named {view!r}", where="view", fix=did_you_mean(view, [*view_names(), *OTHER_NAMES, ALL]))
+        raise UserError(
+            f"no view named {view!r}", where="view", fix=did_you_mean(view, [*view_names(), *OTHER_NAMES, ALL])
+        )
 
 
 def check_request(path: PathLike, view: str, state: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:

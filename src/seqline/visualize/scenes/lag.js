@@ -117,7 +117,7 @@ function lagFacts(d, p, s) {
   const colours = theme(s);
   const x = p.x + p.w + 26;
   const say2 = (y, string, size, fill, attrs) => text(x, y, string, { size: size, fill: fill, attrs: attrs });
-  const near = d.reach === 1 ? say(s, "the last value", "最后一个值") : say(s, ["the last ", d.reach, " values"].join(""), ["最近 ", d.reach, " 个值"].join(""));
+  const near = d.reach === 0 ? say(s, "no value", "无") : d.reach === 1 ? say(s, "the last value", "最后一个值") : say(s, ["the last ", d.reach, " values"].join(""), ["最近 ", d.reach, " 个值"].join(""));
   const parts = [
     say2(p.y + 10, say(s, ["forecast of step +", d.horizon].join(""), ["第 +", d.horizon, " 步预测"].join("")), 13, colours.ink),
     say2(p.y + 40, say(s, "90 % of the slope is in", "90 % 的斜率在"), 12, colours.soft),
