@@ -192,3 +192,13 @@ def test_the_alignment_of_a_forecast_names_the_steps_that_were_fed() -> None:
     document |= {"task": "forecasting"}
     document["target"]["bos"] = None
     assert "+1" in words(drawn(document, "align"))
+
+
+def test_the_timeline_of_a_forecast_feeds_numbers_of_steps_where_no_value_is_fed() -> None:
+    document = changed("A")
+    fed = words(drawn(document, "timeline")).count("pizza")
+    document |= {"task": "forecasting"}
+    document["target"]["bos"] = None
+    root = drawn(document, "timeline")
+    assert {f"+{n}" for n in range(1, 6)} <= {each.text for each in root.iter()}
+    assert words(root).count("pizza") < fed

@@ -9,7 +9,8 @@ const CONTROL_LISTS = {
   sort: (one, view) => (view === "heads" ? ["index", "entropy", "diagonal", "previous"] : ["index", "variance"]),
   dir: (one) => (one.encoder?.h?.[0]?.length > 1 ? ["forward", "backward"] : []).map((name, i) => [i, name]),
   temperature: (one) => [[null, "valueAsRun"], ...(one.decoder?.steps?.[0]?.temps ?? []).map((value) => [value, String(value)])],
-  lookback: (one) => (one.forecast?.windows ?? []).map((window) => [window.lookback, String(window.lookback)]),
+  // None: the one that the player is at.
+  lookback: (one) => (one.forecast?.windows.length > 1 ? [[null, "valueAuto"]] : []).concat((one.forecast?.windows ?? []).map((window) => [window.lookback, String(window.lookback)])),
 };
 // Numbers that are typed: from, to and the step of the field.
 const CONTROL_NUMBERS = {

@@ -15,6 +15,7 @@ export function timelineWord(list, i) {
 }
 
 export function timelineFed(d, j) {
+  if (d.isNumbered) return ["+", j + 1].join("");
   return j > 0 ? timelineWord(d.out, j - 1) : d.bos;
 }
 

@@ -40,7 +40,8 @@ function timelineData(trace, s) {
   const t = stepOf(trace, s);
   return { steps: tr.schedule, source: tr.source.tokens, out: out, rows: TIMELINE_ROWS.filter((row) => present[row]), namedOutput: named,
     t: t, n: stepCount(trace), done: producedBy(trace, t), bos: tr.target && tr.target.bos ? tokenLabel(tr.target.bos, "word") : "",
-    decoderRecurrent: has(trace, "decoder.h0") };
+    // A forecast that reads no values is fed the number of each step instead.
+    isNumbered: tr.task === "forecasting" && Boolean(tr.target) && !tr.target.bos, decoderRecurrent: has(trace, "decoder.h0") };
 }
 
 // Up to 60 columns all of them, beyond that a window of 20 steps on both sides of t.
