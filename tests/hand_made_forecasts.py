@@ -8,9 +8,9 @@ import numpy as np
 
 from seqline.config import Config
 from seqline.data.series import Panel, SeriesOptions
-from seqline.data.series_calendar import future_times
-from seqline.data.series_frequency import Frequency
-from seqline.data.series_reading import read_panel
+from seqline.data.series.calendar import future_times
+from seqline.data.series.frequency import Frequency
+from seqline.data.series.reading import read_panel
 from seqline.errors import UserError
 from seqline.forecasting.windows import Windows
 from seqline.predictor import Forecasts, Info, Windowed

@@ -10,7 +10,7 @@ import numpy as np
 from seqline.architectures import ARCHITECTURES
 from seqline.config import Config
 from seqline.data.series import Panel
-from seqline.data.series_reading import read_panel
+from seqline.data.series.reading import read_panel
 from seqline.run import train
 
 SMALL = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seqline.data.series import SeriesOptions
-from seqline.data.series_reading import read_panel
+from seqline.data.series.reading import read_panel
 from seqline.errors import UserError
 from seqline.forecast_report import BEYOND, Forecast, forecast, plotted_levels
 

@@ -13,7 +13,7 @@ from seqline import forecaster as forecaster_file
 from seqline.backtesting.plan import Asked
 from seqline.config import Config
 from seqline.data.series import Panel, SeriesOptions
-from seqline.data.series_reading import read_panel
+from seqline.data.series.reading import read_panel
 from seqline.errors import Stopped, UserError
 from seqline.forecaster import Fitting, Forecaster, Running, backtest_architectures, checked_levels, training_config
 from seqline.forecasting.baselines import BASELINES

@@ -63,7 +63,7 @@ Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_list_to_tuple)]
 class SeriesConfig(Section):
     """What a time series is and how it is read; for the task forecasting only.
 
-    From `target` to `time_format` as in `SeriesOptions` (data/series.py). `horizon`: steps to forecast. `lookback`: most points
+    From `target` to `time_format` as in `SeriesOptions` (data/series/). `horizon`: steps to forecast. `lookback`: most points
     of a history. `season`: steps in a season, 1 = none. `holdout`: points kept at the end of each series for validation.
     `skip_short`: leave out, by name, what is too short to learn from. None: chosen from the data, and recorded in the run.
     """

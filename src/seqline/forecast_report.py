@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from seqline.data.series import Floats, Panel, Series
-from seqline.data.series_calendar import written_times
-from seqline.data.series_returning import returned
-from seqline.data.series_writing import Columns, forecast_rows, rows_csv
+from seqline.data.series.calendar import written_times
+from seqline.data.series.returning import returned
+from seqline.data.series.writing import Columns, forecast_rows, rows_csv
 from seqline.errors import UserError
 from seqline.files import PathLike
 from seqline.forecasting.history import filled
@@ -81,7 +81,7 @@ class Forecast:
         return rows_csv(self.columns())
 
     def like(self, history: Any) -> Any:
-        """Return the rows as the kind of frame that the history was; see `data.series_returning.returned`."""
+        """Return the rows as the kind of frame that the history was; see `data.series.returning.returned`."""
         times = np.concatenate([one.times for one in self.found])
         return returned(history, self.panel, self.columns(), times)
 

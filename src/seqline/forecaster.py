@@ -17,9 +17,9 @@ from seqline.backtesting.plan import DEFAULT_WINDOWS, Asked, make_plan
 from seqline.budget import with_model
 from seqline.config import Config
 from seqline.data.series import Panel, SeriesOptions
-from seqline.data.series_panels import panel_rows, reading_back
-from seqline.data.series_reading import read_panel
-from seqline.data.series_writing import rows_csv
+from seqline.data.series.panels import panel_rows, reading_back
+from seqline.data.series.reading import read_panel
+from seqline.data.series.writing import rows_csv
 from seqline.errors import Stopped, UserError
 from seqline.forecast_report import forecast
 from seqline.predictor import Predictor

@@ -15,9 +15,9 @@ from torch.nn import Module
 from seqline.config import Config
 from seqline.data.loader import plan_in_order
 from seqline.data.series import Panel, SeriesOptions
-from seqline.data.series_calendar import future_times
-from seqline.data.series_frequency import Frequency
-from seqline.data.series_reading import read_panel
+from seqline.data.series.calendar import future_times
+from seqline.data.series.frequency import Frequency
+from seqline.data.series.reading import read_panel
 from seqline.errors import UserError
 from seqline.forecasting.coder import SeriesCoder
 from seqline.forecasting.inputs import ForecastBatch, Inputs

@@ -15,7 +15,7 @@ from seqline.config import Config, DataConfig
 from seqline.corpus import Corpus, Prepared
 from seqline.data.loader import plan_epoch, plan_in_order
 from seqline.data.series import Panel, SeriesOptions
-from seqline.data.series_reading import read_panel
+from seqline.data.series.reading import read_panel
 from seqline.errors import UserError
 from seqline.evaluation.series_metrics import Tally, seasonal_scale
 from seqline.forecasting.choosing import squared_errors

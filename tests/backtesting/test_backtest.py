@@ -13,7 +13,7 @@ from seqline.backtesting.backtest import Backtest, backtest
 from seqline.backtesting.contestants import LEVELS, Model, baselines_of
 from seqline.backtesting.plan import Asked, Plan, make_plan
 from seqline.data.series import SeriesOptions
-from seqline.data.series_reading import read_panel
+from seqline.data.series.reading import read_panel
 from seqline.forecasting.baselines import BASELINES
 
 from ..hand_made_forecasts import LastPlus, daily

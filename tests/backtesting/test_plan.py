@@ -7,7 +7,7 @@ import pytest
 
 from seqline.backtesting.plan import Asked, make_plan
 from seqline.data.series import SeriesOptions
-from seqline.data.series_reading import read_panel
+from seqline.data.series.reading import read_panel
 from seqline.errors import UserError
 
 from ..hand_made_forecasts import daily

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seqline.data.series_writing import rows_csv
+from seqline.data.series.writing import rows_csv
 from seqline.forecasting.baselines import BASELINES
 from seqline.predictor import Predictor
 

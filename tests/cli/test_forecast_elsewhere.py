@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seqline.data.series_writing import rows_csv
+from seqline.data.series.writing import rows_csv
 
 from ..hand_made_forecasts import daily
 from .conftest import Seqline

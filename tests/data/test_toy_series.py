@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seqline.data.series_reading import read_panel
+from seqline.data.series.reading import read_panel
 from seqline.data.toy_series import ToyKind, _sine, make_series, series_csv, write_series
 from seqline.errors import UserError
 from seqline.files import sha256

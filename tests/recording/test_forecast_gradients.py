@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seqline.data.series_reading import read_panel
+from seqline.data.series.reading import read_panel
 from seqline.predictor import Predictor
 from seqline.recording.forecast_asked import Asked
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seqline.data.series import Floats, Panel, Series, Times
-from seqline.data.series_zones import local_of
+from seqline.data.series.zones import local_of
 from seqline.errors import UserError
 from seqline.evaluation.series_metrics import seasonal_scale
 from seqline.forecasting.history import Setting, Span

@@ -22,8 +22,8 @@ import numpy as np
 
 from seqline.data.loader import mix
 from seqline.data.series import Floats, Times
-from seqline.data.series_forms import TimeForm
-from seqline.data.series_zones import DAY
+from seqline.data.series.forms import TimeForm
+from seqline.data.series.zones import DAY
 from seqline.errors import UserError
 from seqline.files import PathLike, write_text
 

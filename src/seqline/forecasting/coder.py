@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from seqline.data.series import Panel
-from seqline.data.series_calendar import calendar_names
-from seqline.data.series_frequency import Frequency, frequency_of
+from seqline.data.series.calendar import calendar_names
+from seqline.data.series.frequency import Frequency, frequency_of
 from seqline.errors import UserError
 from seqline.forecasting.history import Array, Mask
 from seqline.forecasting.scaling import Floor, Scale, fit_floor

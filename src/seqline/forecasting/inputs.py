@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from seqline.data.series import Panel, Series
-from seqline.data.series_calendar import calendar_features, future_times
+from seqline.data.series.calendar import calendar_features, future_times
 from seqline.errors import UserError
 from seqline.forecasting.coder import SeriesCoder
 from seqline.forecasting.history import Array, Mask, Times, filled

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from seqline.data.series import Panel
-from seqline.data.series_calendar import written_times
+from seqline.data.series.calendar import written_times
 from seqline.forecasting.history import Array, filled
 from seqline.forecasting.inputs import ForecastBatch, Inputs
 from seqline.forecasting.scaling import Scale, denormalise
