@@ -25,8 +25,9 @@ from seqline.parts.positions import AddPositions, positions_from
 from seqline.parts.self_attention import SelfAttention
 from seqline.run_folder import load_run
 from seqline.translator import Translator
+from seqline.verifying.checks import NOT_CHECKED, TITLES
 from seqline.verifying.subjects import CASES
-from seqline.verifying.verification import NOT_CHECKED, TITLES, Verification, verify
+from seqline.verifying.verification import Verification, verify
 
 from ..untrained_run import SENTENCES
 

@@ -15,8 +15,9 @@ from safetensors.torch import load, save
 from seqline import files
 from seqline.errors import UserError
 from seqline.run_folder import MANIFEST, WEIGHTS, Run, load_run
+from seqline.verifying.checks import FAILED, TITLES
 from seqline.verifying.subjects import CASES
-from seqline.verifying.verification import FAILED, TITLES, Verification, verify
+from seqline.verifying.verification import Verification, verify
 
 from ..untrained_run import EVERY, SENTENCES, make_untrained_run
 

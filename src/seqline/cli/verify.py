@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,14 +19,14 @@ def verify(
     file: Annotated[
         str | None,
         typer.Argument(
-            help="Your sentences, one a line, or source TAB target; - is standard input. Without it, sentences are made of "
-            "the run's vocabulary."
+            help="Your sentences, one a line, or source TAB target; series, of a forecasting run; - is standard input. Without "
+            "it, some are made of what the run knows."
         ),
     ] = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Check that a run obeys the laws: padding, batches, caches, searches and scores change nothing they must not change.
+    """Check that a run obeys the laws: padding, batches, caches, searches, scores and what comes later change nothing.
 
     Ends with 0 where all hold, with 1 where one does not: then the run is damaged, or seqline has a fault.
     """
@@ -38,7 +38,7 @@ def verify(
     from seqline.verifying.verification import verify as verify_run
 
     read_manifest(run)  # refuse before the text is read
-    texts = None if file is None else _read(file, may_have_pairs=_task_of(run) != "language_model")
+    texts = None if file is None else _read_for(_task_of(run), file)
     with counting("checking", NUM_CHECKS) as on_done:
         found = verify_run(run, texts, on_done=on_done)
     if as_json:
@@ -59,6 +59,11 @@ def _task_of(run: Path) -> str:
         return parse_toml(read_bytes(run / CONFIG), CONFIG).data.task
     except UserError:
         return ""
+
+
+def _read_for(task: str, file: str) -> Any:
+    """Read what a run of a task is checked on; series are read by the run itself, which knows their columns."""
+    return file if task == "forecasting" else _read(file, may_have_pairs=task != "language_model")
 
 
 def _read(file: str, *, may_have_pairs: bool) -> list[str | tuple[str, str]]:
