@@ -199,3 +199,27 @@ def test_short_series_are_refused_by_name_or_left_out_by_name(tmp_path: Path) ->
     with pytest.raises(UserError, match=r"2 series too short .* need 7 points: B \(1\), C \(6\)"):
         train_small(data, tmp_path / "run", "gru")
     train_small(data, tmp_path / "run", "gru", **{"data.skip_short": True})
+
+
+def _statics(*kinds: str) -> dict[str, list]:
+    columns = columns_of(*(wave(30, 10.0 * n) for n in range(1, len(kinds) + 1)))
+    columns["kind"] = [kind for kind in kinds for _ in range(30)]
+    return columns
+
+
+def test_f11_a_static_column_is_what_it_was_in_training(tmp_path: Path) -> None:
+    how = {"data.static": ("kind",), "data.target": ("y",), "training.max_steps": 1, "training.validate_every": 1}
+    texts = write_csv(tmp_path / "t.csv", _statics("1", "x"))
+    predictor = Predictor.load(train_small(texts, tmp_path / "texts", "gru", **how))
+    alone = predictor.read(_statics("1"))  # looks like a number, and is the text of the training
+    assert alone.series[0].static == ("1",)
+    both = predictor.read(_statics("1", "x"))
+    np.testing.assert_allclose(predictor.predict(alone)[0].mean, predictor.predict(both)[0].mean, atol=TOLERANCE)
+    strange = predictor.read(_statics("1.0", "new"))
+    assert "column 'kind': '1.0', 'new' was in no training series, and counts as none of them" in strange.notes
+    assert not any("no training series" in note for note in both.notes)
+    assert np.isfinite(predictor.predict(strange)[1].mean).all()
+    numbers = write_csv(tmp_path / "n.csv", _statics("1", "2"))
+    predictor = Predictor.load(train_small(numbers, tmp_path / "numbers", "gru", **how))
+    with pytest.raises(UserError, match="static: column 'kind': expected a number as in the training, got 'x'"):
+        predictor.predict(predictor.read(_statics("1", "x")))

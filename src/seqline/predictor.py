@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -144,9 +145,10 @@ class Predictor:
             UserError: see `read_panel`; columns or a frequency unlike the run's.
         """
         how = how or self.options
-        panel = read_panel(data, target=self.coder.targets, how=how, fallback=self.coder.frequency)
+        known = self.coder.text_statics
+        panel = read_panel(data, target=self.coder.targets, how=how, fallback=self.coder.frequency, texts=tuple(known))
         self._check(panel)
-        return panel
+        return replace(panel, notes=(*panel.notes, *_strangers(panel, known)))
 
     def predict(
         self, panel: Panel, horizon: int | None = None, quantiles: Sequence[float] = ()
@@ -294,3 +296,12 @@ class Predictor:
                 name = f"series {one.id[:60]!r}: " if one.id else ""
                 what = f"{name}none of the last {origin - start:,} values was observed"
                 raise UserError(what, where="history", fix="give a history with at least one value")
+
+
+def _strangers(panel: Panel, known: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Name texts of static columns that no training series had."""
+    for place, name in enumerate(panel.static):
+        found = dict.fromkeys(str(one.static[place]) for one in panel.series)
+        if name in known and (strange := [text for text in found if text not in known[name]]):
+            shown = ", ".join(repr(text[:40]) for text in strange[:8]) + (", ..." if len(strange) > 8 else "")
+            yield f"column {name!r}: {shown} was in no training series, and counts as none of them"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from seqline.data.series.writing import rows_csv
 
 from ..hand_made_forecasts import daily
-from .conftest import Seqline
+from .conftest import Refused, Seqline
 
 
 @pytest.fixture
@@ -31,7 +32,6 @@ def test_commands_for_text_name_the_one_for_series(seqline: Seqline, run: Path, 
         ["translate", run],
         ["generate", run],
         ["evaluate", run, text],
-        ["verify", run],
     ):
         outcome = seqline(*command)
         assert outcome.code == 2, command
@@ -48,6 +48,19 @@ def test_a_studio_of_forecasting_runs_alone_is_refused(seqline: Seqline, run: Pa
         f"error: {run}: is a run for forecasting, and the studio shows runs that read text"
     )
     assert len(outcome.stderr.strip().splitlines()) == 1
+
+
+def test_a_run_for_series_is_verified(seqline: Seqline, refused: Refused, run: Path, tmp_path: Path) -> None:
+    outcome = seqline("verify", run)
+    assert (outcome.code, outcome.stderr) == (0, "")
+    assert outcome.lines[0] == f"{run}: lstm for forecasting"
+    assert {"lookahead", "lengths", "scale"} <= {line.split()[0] for line in outcome.lines[3:]}
+    assert outcome.lines[-1] == "all 15 laws hold"
+    own = json.loads(seqline("verify", run, tmp_path / "line.csv", "--json").stdout)
+    assert own["holds"]
+    assert own["sentences"][-1].startswith("a (")
+    (tmp_path / "other.csv").write_text("ds,z\n2024-01-04,4\n", encoding="utf-8")
+    assert "other.csv: target: no column 'y'" in refused("verify", run, "other.csv")
 
 
 def test_comparisons_of_forecasters_are_backtests(seqline: Seqline, tmp_path: Path) -> None:

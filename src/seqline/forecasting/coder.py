@@ -102,16 +102,29 @@ class SeriesCoder:
         return Scale(np.array(self.centre), np.array(self.scale))
 
     def statics(self, values: Sequence[str | float]) -> Array:
-        """Return what is said of a whole series as numbers; a text that no training series had is all zeros."""
+        """Return what is said of a whole series as numbers; a text that no training series had is all zeros.
+
+        Raises:
+            UserError: a text where the training had numbers.
+        """
         parts = [np.zeros(0)]
-        for value, texts, centre, scale in zip(
-            values, self.categories, self.static_centre, self.static_scale, strict=True
+        for name, value, texts, centre, scale in zip(
+            self.static, values, self.categories, self.static_centre, self.static_scale, strict=True
         ):
             if texts:
                 parts.append(np.array([float(value == text) for text in texts]))
-            else:
+                continue
+            try:
                 parts.append(np.array([(float(value) - centre) / scale]))
+            except ValueError as error:
+                what = f"column {name!r}: expected a number as in the training, got {str(value)[:40]!r}"
+                raise UserError(what, where="static", fix="correct the cell") from error
         return np.concatenate(parts)
+
+    @property
+    def text_statics(self) -> dict[str, tuple[str, ...]]:
+        """The static columns that hold texts, each with those that the training had."""
+        return {name: texts for name, texts in zip(self.static, self.categories, strict=True) if texts}
 
     def files(self) -> dict[str, bytes]:
         """Return what a run folder keeps, by name."""

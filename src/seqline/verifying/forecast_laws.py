@@ -274,15 +274,26 @@ def lengths_law(subject: ForecastSubject) -> Finding:
     most = min(origin, predictor.coder.longest + 1)
     some = np.unique(np.linspace(min(MOST_LENGTHS, most), most, 16).astype(np.int64))
     lengths = np.union1d(np.arange(1, min(MOST_LENGTHS, most) + 1), some)
-    for length in lengths[lengths >= shortest].tolist():
-        one = Windows(np.array([n]), np.array([origin - length]), np.array([origin]))
-        try:
-            mean = predictor.windows(subject.panel, one).mean
-            is_good = mean.shape == (1, subject.horizon, len(predictor.coder.targets)) and bool(np.isfinite(mean).all())
-        except FloatingPointError:
-            is_good = False
-        worst.add(0.0 if is_good else math.inf, f"the last {length:,} points of it", row)
+    lengths = lengths[lengths >= shortest]
+    every = Windows(np.full(len(lengths), n), origin - lengths, np.full(len(lengths), origin))
+    for place in np.flatnonzero(~_are_whole(predictor, subject.panel, every, subject.horizon)).tolist():
+        worst.add(math.inf, f"the last {int(lengths[place]):,} points of it", row)
     return worst.result()
+
+
+def _are_whole(predictor: Predictor, panel: Panel, windows: Windows, horizon: int) -> Flags:
+    """Tell of each window whether its forecast has all its numbers; one at a time where some have not."""
+    count, width = len(windows.origin), len(predictor.coder.targets)
+    try:
+        mean = predictor.windows(panel, windows).mean
+    except FloatingPointError:
+        if count == 1:
+            return np.array([False])
+        each = [_are_whole(predictor, panel, windows.take([place]), horizon)[0] for place in range(count)]
+        return np.array(each, dtype=bool)
+    if mean.shape != (count, horizon, width):
+        return np.zeros(count, dtype=bool)
+    return np.isfinite(mean).all(axis=(1, 2))
 
 
 def quantiles_law(subject: ForecastSubject) -> Finding:

@@ -39,6 +39,7 @@ def read_panel(
     target: str | Sequence[str] | None = None,
     how: SeriesOptions = SeriesOptions(),  # noqa: B008
     fallback: str = "",
+    texts: Sequence[str] = (),
 ) -> Panel:
     """Read time series.
 
@@ -48,6 +49,7 @@ def read_panel(
         target: the columns to forecast; None = `y`, or the only one left.
         how: names of other columns, and the rules.
         fallback: the frequency where none is stated and no series has two points to find it from; "" = refuse.
+        texts: static columns that hold texts, also where all of them look like numbers.
 
     Returns:
         The panel: at least one series, each with at least one point.
@@ -79,7 +81,7 @@ def read_panel(
     is_future = _future(rows, roles.layout)
     notes += _future_notes(rows, is_future, roles.layout)
     checked = settle_missing(rows, is_future, roles.layout, how.missing, naming)
-    series = _series(checked, is_future, roles, ids, _statics(checked.rows, roles, columns))
+    series = _series(checked, is_future, roles, ids, _statics(checked.rows, roles, columns, texts))
     notes = [_summary(series, frequency, naming), *notes, *checked.notes, *_zone_notes(clock, how)]
     layout = roles.layout
     return Panel(
@@ -206,7 +208,9 @@ def _future_notes(rows: Rows, is_future: Flags, layout: Layout) -> list[str]:
     return notes
 
 
-def _statics(rows: Rows, roles: Roles, columns: dict[str, Column]) -> list[tuple[str | float, ...]]:
+def _statics(
+    rows: Rows, roles: Roles, columns: dict[str, Column], as_texts: Sequence[str]
+) -> list[tuple[str | float, ...]]:
     """Return the static values of each series, in the order of the rows: numbers where a whole column is numbers."""
     values: list[list[str | float]] = [[] for _ in rows.cuts()]
     for name in roles.static:
@@ -222,7 +226,7 @@ def _statics(rows: Rows, roles: Roles, columns: dict[str, Column]) -> list[tuple
             if not own[0]:
                 column.refuse(int(rows.row[cut][0]), "a missing value", "static columns need one")
             chosen.append(own[0])
-        for series, value in zip(values, _as_numbers(chosen), strict=True):
+        for series, value in zip(values, chosen if name in as_texts else _as_numbers(chosen), strict=True):
             series.append(value)
     return [tuple(series) for series in values]
 
