@@ -1,4 +1,4 @@
-"""`seqline forecast` from a file to forecasts, by trainings of a few steps: covariates, long and wide files, a resume, strategies."""
+"""`seqline forecast` from a file to forecasts, by trainings of a few steps: covariates, long and wide files, resume, strategies."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ SMALL = [
 ]  # fmt: skip
 LONG = ["--id", "shop", "--target", "sold", "--known", "promo", "--past", "temp", "--static", "region,size"]
 WIDE = ["--target", "load,price", "--known", "holiday", "--past", "wind", "--static", "zone"]
+STATES = ("model", "average", "best", "optimizer", "random")
 
 
 def value(n: int, k: int) -> float:
@@ -189,9 +190,6 @@ def test_a_resumed_training_gives_the_same_bits(
         assert (parts / name).read_bytes() == (whole / name).read_bytes(), name
 
 
-STATES = ("model", "average", "best", "optimizer", "random")
-
-
 def test_a_recursive_run_goes_on_where_a_direct_one_refuses(
     seqline: Seqline, refused: Refused, long_run: Path, tmp_path: Path
 ) -> None:
@@ -213,5 +211,9 @@ def test_a_recursive_run_goes_on_where_a_direct_one_refuses(
     )
     ahead = long_file(tmp_path / "ahead.csv", HORIZON)
     assert "promo known for 3 of the 5 steps" in refused("forecast", "predict", run, ahead, "--horizon", "5")
-    lstm = refused("forecast", "train", data, *LONG, *SMALL, "--set", "model.strategy=recursive", "--out", "no")
-    assert "recursive needs a decoder, and lstm has none" in lstm
+    lstm = seqline(
+        "forecast", "train", data, *LONG, *SMALL, "--set", "model.strategy=recursive", "--out", tmp_path / "no"
+    )
+    assert lstm.code == 2
+    assert "error: model.strategy: recursive needs a decoder, and lstm has none" in lstm.stderr.splitlines()[-1]
+    assert not (tmp_path / "no").exists()
