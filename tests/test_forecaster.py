@@ -53,7 +53,8 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> Trainings:
 
 
 def test_predict_gives_the_kind_of_frame_that_came(tmp_path: Path) -> None:
-    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: dev)")
+    pl = pytest.importorskip("polars", reason="polars is not installed (extra: forecast)")
     model = Forecaster(HandMade(1.0))  # type: ignore[arg-type]
     columns = daily([1.0, 2.0], "ab")
     for history in (pd.DataFrame(columns), pl.DataFrame(columns)):

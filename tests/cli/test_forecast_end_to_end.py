@@ -1,4 +1,4 @@
-"""`seqline forecast` from a file to forecasts, by trainings of a few steps: covariates, long and wide files, resume, strategies."""
+"""`seqline forecast` from file to forecasts, in trainings of a few steps: covariates, long and wide files, resume, strategies."""
 
 from __future__ import annotations
 

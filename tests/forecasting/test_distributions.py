@@ -67,3 +67,17 @@ def test_student_t_quantiles_turn_the_distribution_function_round() -> None:
     for row, (location, raw, raw_df) in zip(found, [(1.0, 0.3, -1.0), (0.0, -2.0, 3.0)], strict=True):
         z = (row - location) / (math.log1p(math.exp(raw)) + 1e-3)
         np.testing.assert_allclose(student_t_cdf(z, 2.01 + math.log1p(math.exp(raw_df))), levels, atol=1e-9)
+
+
+@pytest.mark.parametrize("levels", [(0.1, 0.5, 0.9), (0.05, 0.33, 0.5, 0.95)])
+def test_quantiles_of_a_forecast_without_spread_are_its_value(levels: tuple[float, ...]) -> None:
+    parameters = np.full((2, 3, 12), 0.7)
+    found = Quantiles((0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95), POINT_LOSSES["squared"]).quantiles(
+        parameters, levels
+    )
+    assert (found == 0.7).all()
+    for one in (Gaussian(), StudentT()):
+        raw = np.stack([np.full((4, 2), 0.7), *(np.full((4, 2), -1e3) for _ in one.is_location[1:])], axis=-1)
+        spread = one.quantiles(raw, levels) - 0.7
+        assert (np.diff(spread, axis=-1) > 0).all()
+        assert np.abs(spread).max() < 0.05  # the least spread is a thousandth of the scale

@@ -13,7 +13,6 @@ from seqline.forecasting.windows import (
     backtest_origins,
     evaluation_windows,
     target_windows,
-    too_short,
     training_windows,
 )
 
@@ -33,7 +32,6 @@ def test_every_window_and_no_other(lengths: list[int], lookback: int, horizon: i
     assert rows(windows) == [(n, s, o) for n, s, o in expected if s >= 0 and o + horizon <= lengths[n]]
     counts = np.bincount(windows.series, minlength=len(lengths)).tolist()
     assert counts == [max(0, size - lookback - horizon + 1) for size in lengths]
-    assert too_short(lengths, horizon, lookback) == [n for n, count in enumerate(counts) if not count]
 
 
 def test_the_windows_of_the_published_weather_table() -> None:

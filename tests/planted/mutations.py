@@ -6,13 +6,13 @@ from .in_attention import MASKS, PLACES
 from .in_data import DATA
 from .in_recurrence import RECURRENCE, STATES
 from .in_search import SEARCH, USE
+from .in_series import SERIES
 from .in_training import LEARNING
 from .mutation import Mutation
 
 LAST_NUMBER = 56
-MUTATIONS: list[Mutation] = [*MASKS, *PLACES, *STATES, *RECURRENCE, *SEARCH, *USE, *LEARNING, *DATA]
+MUTATIONS: list[Mutation] = [*MASKS, *PLACES, *STATES, *RECURRENCE, *SEARCH, *USE, *LEARNING, *DATA, *SERIES]
 
-_FORECASTING = "there is no forecasting"
 _RANKS = "training runs in one process"
 _ONE_BATCH = "one batch is one update: no gradients are accumulated"
 NOT_YET: dict[int, tuple[str, str]] = {
@@ -25,8 +25,4 @@ NOT_YET: dict[int, tuple[str, str]] = {
     32: ("clipping inside the accumulation loop", _ONE_BATCH),
     33: ("scheduler advanced once per micro-batch", _ONE_BATCH),
     43: ("samples duplicated to fill ranks are counted", _RANKS),
-    49: ("scaler fitted on the whole series", _FORECASTING),
-    50: ("window count N - L - H", _FORECASTING),
-    51: ("target window starts at the last input point", _FORECASTING),
-    52: ("denormalisation with the unguarded standard deviation", _FORECASTING),
 }

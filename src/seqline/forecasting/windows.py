@@ -196,11 +196,6 @@ def training_windows(
     return TrainingWindows(series.astype(np.int64), origin, shortest, horizon, longest, full_share)
 
 
-def too_short(lengths: Sequence[int], horizon: int, lookback: int = 1) -> list[int]:
-    """List the series that give no window of `lookback` points and a target: fewer than lookback + horizon points."""
-    return [n for n, length in enumerate(lengths) if length < lookback + horizon]
-
-
 def _origins(seen: Mask, horizon: int, longest: int) -> tuple[Index, Index]:
     """Return origins and how far back the last observed point lies, of one training span [N F]."""
     is_seen = seen.any(axis=1)

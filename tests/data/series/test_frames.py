@@ -16,8 +16,8 @@ from seqline.data.series import Panel, SeriesOptions
 from seqline.data.series.reading import read_panel
 from seqline.errors import UserError
 
-pl = pytest.importorskip("polars")
-pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars", reason="polars is not installed (extra: forecast)")
+pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: dev)")
 
 HOURS = [datetime(2024, 10, 26, 22 + hour) if hour < 2 else datetime(2024, 10, 27, hour - 2) for hour in range(6)]
 ARRAYS = ("times", "values", "is_observed", "known", "past")

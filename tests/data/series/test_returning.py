@@ -14,8 +14,8 @@ from seqline.data.series.reading import read_panel
 from seqline.data.series.returning import returned
 from seqline.data.series.writing import forecast_rows
 
-pd = pytest.importorskip("pandas")
-pl = pytest.importorskip("polars")
+pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: dev)")
+pl = pytest.importorskip("polars", reason="polars is not installed (extra: forecast)")
 
 
 def forecast(history: Any, how: SeriesOptions = SeriesOptions(), horizon: int = 2) -> Any:  # noqa: B008
@@ -76,7 +76,7 @@ def test_polars_dates_and_text() -> None:
     found = forecast(pl.DataFrame({"ds": [date(2024, 1, 31), date(2024, 2, 29)], "y": [1.0, 2.0]}))
     assert found["ds"].to_list() == [date(2024, 3, 31), date(2024, 4, 30)]
     assert forecast(pl.DataFrame({"ds": ["2024-01-01", "2024-01-02"], "y": [1, 2]}))["ds"].to_list()[0] == "2024-01-03"
-    pa = pytest.importorskip("pyarrow")
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: dev)")
     assert isinstance(forecast(pa.table({"ds": ["2024-01-01", "2024-01-02"], "y": [1, 2]})), pl.DataFrame)
 
 
