@@ -293,7 +293,7 @@ def _are_whole(predictor: Predictor, panel: Panel, windows: Windows, horizon: in
         return np.array(each, dtype=bool)
     if mean.shape != (count, horizon, width):
         return np.zeros(count, dtype=bool)
-    return np.isfinite(mean).all(axis=(1, 2))
+    return np.asarray(np.isfinite(mean).all(axis=(1, 2)), dtype=bool)
 
 
 def quantiles_law(subject: ForecastSubject) -> Finding:
