@@ -15,7 +15,10 @@ def test_the_last_value_is_repeated() -> None:
 
 
 def test_the_last_season_is_repeated_where_there_is_one() -> None:
-    assert SeasonSkip(3)(RECENT, NUM_RECENT, torch.zeros(2, 5, 0))[..., 0].tolist() == [[2.0, 3.0, 4.0, 2.0, 3.0], [9.0] * 5]
+    assert SeasonSkip(3)(RECENT, NUM_RECENT, torch.zeros(2, 5, 0))[..., 0].tolist() == [
+        [2.0, 3.0, 4.0, 2.0, 3.0],
+        [9.0] * 5,
+    ]
 
 
 def test_none_is_the_centre() -> None:
