@@ -17,6 +17,7 @@ from seqline.data.series import Panel
 from seqline.forecasting.coder import fit_coder, series_unit
 from seqline.forecasting.inputs import InputOptions, Inputs
 from seqline.forecasting.windows import Windows, training_windows
+from seqline.models.forecaster import History
 from seqline.models.skips import LinearSkip
 
 MOST_WINDOWS = 2048
@@ -53,9 +54,7 @@ class Errors(NamedTuple):
         )
 
 
-def squared_errors(
-    panel: Panel, ends: Sequence[int], *, horizon: int, longest: int, season: int
-) -> tuple[float, float]:
+def squared_errors(panel: Panel, ends: Sequence[int], *, horizon: int, longest: int, season: int) -> Errors:
     """Measure two linear forecasts of the last season: histories scaled by themselves, and histories scaled alike.
 
     Args:
@@ -106,13 +105,13 @@ def _squared_error(inputs: Inputs, fitted: Windows, scored: Windows, units: np.n
         shape.num_targets, options.num_recent, shape.num_known, shape.horizon, has_level=not options.has_instance_norm
     ).double()
 
-    def read(windows: Windows) -> tuple[list[torch.Tensor], torch.Tensor, torch.Tensor]:
+    def read(windows: Windows) -> tuple[History, torch.Tensor, torch.Tensor]:
         batch = inputs.batch(windows, shape.horizon, has_target=True, dtype=torch.float64)
         unit = torch.tensor(batch.scale.scale / units[windows.series][:, None])
-        known = [batch.history.recent, batch.history.num_recent, batch.history.future]
-        return known, batch.target, batch.is_wanted * unit**2
+        return batch.history, batch.target, batch.is_wanted * unit**2
 
-    known, target, weight = read(fitted)
-    skip.fit(*known, target, weight)
-    known, target, weight = read(scored)
-    return float(((skip(*known) - target) ** 2 * weight).sum() / (weight > 0).sum().clamp(min=1))
+    history, target, weight = read(fitted)
+    skip.fit(history.recent, history.num_recent, history.future, target, weight)
+    history, target, weight = read(scored)
+    found = skip(history.recent, history.num_recent, history.future)
+    return float(((found - target) ** 2 * weight).sum() / (weight > 0).sum().clamp(min=1))
