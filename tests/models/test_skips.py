@@ -52,3 +52,17 @@ def test_the_linear_one_is_fitted_by_weighted_least_squares_and_then_stays() -> 
     found = skip(recent[100:], torch.full((300,), 3), known[100:])
     torch.testing.assert_close(found, target[100:], atol=0.02, rtol=0.02)
     assert not any(parameter.requires_grad for parameter in skip.parameters())
+
+
+def test_a_step_is_fitted_where_it_was_observed() -> None:
+    torch.manual_seed(1)
+    recent, known = torch.randn(300, 3, 1), torch.randn(300, 3, 1)
+    truth = recent[:, -1:] + 2 * known + 5.0
+    weight = torch.ones(300, 3, 1)
+    weight[::2, 1] = 0.0
+    weight[:, 2] = 0.0  # never observed
+    skip = LinearSkip(1, 3, 1, 3, has_level=False)
+    skip.fit(recent, torch.full((300,), 3), known, truth * weight, weight)
+    found = skip(recent, torch.full((300,), 3), known)
+    torch.testing.assert_close(found[:, :2], truth[:, :2], atol=0.02, rtol=0.02)
+    torch.testing.assert_close(found[:, 2], recent[:, -1])

@@ -110,19 +110,19 @@ class LinearSkip(Skip):
     ) -> None:
         """Minimize sum of weight (target - forecast)^2 + lambda (|W|^2 + |U|^2 + v^2), lambda a share of the sum of weights.
 
-        A window counts by the mean weight of its points.
+        Steps are fitted one by one, each on the windows in which it was observed. The products of what is seen are those of the
+        step before where the weights are, and so are computed once where nothing is missing.
         """
-        seen, target = self._seen(recent, num_recent).double(), (target - recent[:, -1:]).double()
+        every, target = self._seen(recent, num_recent).double(), (target - recent[:, -1:]).double()
+        sizes = (self.weight.shape[2], self.known.shape[2], 1)
         for column in range(recent.shape[2]):
-            by = weight[..., column].double().mean(dim=1, keepdim=True)
-            by = by / by.mean()
+            seen, last, products = every[..., column], None, every.new_zeros(0)
             for step in range(target.shape[1]):
-                x = torch.cat([seen[..., column], future[:, step].double(), seen.new_ones(len(seen), 1)], dim=1)
-                penalty = torch.full_like(x[0], RIDGE * len(x)).index_fill_(
-                    0, torch.tensor([x.shape[1] - 1]), 1e-12 * len(x)
-                )
-                found = torch.linalg.solve(x.T @ (by * x) + penalty.diag(), x.T @ (by[:, 0] * target[:, step, column]))
-                sizes = (self.weight.shape[2], self.known.shape[2], 1)
+                by = weight[:, step, column, None].double()
+                if last is None or not torch.equal(by, last):
+                    last, products = by, seen.T @ (by * seen)
+                known = torch.cat([future[:, step].double(), torch.ones_like(by)], dim=1)
+                found = _solved(seen, known, products, by, target[:, step, column, None])
                 self.weight[column, step], self.known[column, step], self.bias[column, step] = found.split(sizes)
 
     def _seen(self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"]) -> Float[Tensor, "B K_ F"]:
@@ -141,3 +141,22 @@ class LinearSkip(Skip):
         forecast = recent[:, -1:] + own + known + self.bias.T[:steps]
         show("skip", forecast=forecast)
         return forecast
+
+
+def _solved(
+    seen: Float[Tensor, "W K"],
+    known: Float[Tensor, "W C"],
+    products: Float[Tensor, "K K"],
+    by: Float[Tensor, "W 1"],
+    target: Float[Tensor, "W 1"],
+) -> Float[Tensor, " K+C"]:
+    """Return the coefficients of `seen` and `known`, the last of them the bias, which is free but where all weights are 0.
+
+    products: sum of by seen seen^T.
+    """
+    mixed = seen.T @ (by * known)
+    left = torch.cat([torch.cat([products, mixed], dim=1), torch.cat([mixed.T, known.T @ (by * known)], dim=1)])
+    penalty = torch.full_like(left[0], RIDGE)
+    penalty[-1] = 1e-12
+    right = torch.cat([seen.T @ (by * target), known.T @ (by * target)])
+    return torch.linalg.solve(left + (penalty * by.sum().clamp(min=1e-30)).diag(), right[:, 0])
