@@ -80,8 +80,8 @@ def count_the_steps_to_come(p: Patch) -> None:
 
 def take_the_scale_of_one_point_more(p: Patch) -> None:
     def change(history: Any, self: Any, one: Any, first: int, origin: int) -> Any:
-        _, points, values = history(self, one, first, origin)
-        return history(self, one, first, min(origin + 1, len(one.values)))[0], points, values
+        _, values = history(self, one, first, origin)
+        return history(self, one, first, min(origin + 1, len(one.values)))[0], values
 
     wrap(p, Inputs, "_history", change)
 
