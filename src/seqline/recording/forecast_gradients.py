@@ -70,8 +70,7 @@ def _network_slopes(model: nn.Module, history: History, target: int) -> tuple[Ar
 def _of_window(inputs: Inputs, window: Windows, target: int, network: tuple[Array, list[Array], float]) -> Array:
     """Join the network's slopes with those of its inputs; network: said [Z], slopes [Z ...] each, the scale."""
     said, slopes, scale = network
-    (start,), (origin,) = window.start.tolist(), window.origin.tolist()
-    places, columns = np.arange(start, origin), []
+    places, columns = np.arange(int(window.origin[0] - window.start[0])), []
     for first in range(0, len(places), _TOGETHER):
         moved = places[first : first + _TOGETHER]
         steps, recent, centre, width = _moved(inputs, window, target, moved, _STEP * scale)
@@ -84,8 +83,12 @@ def _of_window(inputs: Inputs, window: Windows, target: int, network: tuple[Arra
 
 
 def _moved(inputs: Inputs, window: Windows, target: int, places: np.ndarray, by: float) -> tuple[Array, ...]:
-    """Return the slopes of `steps` [V S I], `recent` [V K F], centre [V] and scale [V] with respect to V values."""
-    own = inputs.series[int(window.series[0])]
+    """Return the slopes of `steps` [V S I], `recent` [V K F], centre [V] and scale [V] with respect to V values of a window."""
+    (n,), (start,), (origin,) = (column.tolist() for column in window)
+    whole, here = inputs.series[n], slice(start, origin)
+    own = replace(
+        whole, values=whole.values[here], is_observed=whole.is_observed[here], ahead=whole.ahead[start:], rest=whole.rest[here]
+    )  # fmt: skip
 
     def batch_of(amount: float) -> ForecastBatch:
         series = []
@@ -96,7 +99,7 @@ def _moved(inputs: Inputs, window: Windows, target: int, places: np.ndarray, by:
         probe = copy(inputs)
         probe.series = series
         count = len(places)
-        all_alike = Windows(np.arange(count), np.repeat(window.start, count), np.repeat(window.origin, count))
+        all_alike = Windows(np.arange(count), np.zeros(count, np.int64), np.full(count, origin - start))
         return probe.batch(all_alike, 1, has_target=False, dtype=torch.float64)
 
     above, below = batch_of(by), batch_of(-by)
