@@ -45,10 +45,14 @@ class History(NamedTuple):
 class Forecaster(nn.Module, ABC):
     """A model from a history to the parameters of each step to come.
 
+    has_decoder: a decoder says the steps one after the other. reads_itself: it reads its forecast of the step before.
+
     Args:
         skip: the plain forecast.
         is_location: one flag a parameter: whether the plain forecast is added to it.
     """
+
+    has_decoder = reads_itself = False
 
     def __init__(self, skip: Skip, is_location: Sequence[bool]) -> None:
         super().__init__()
@@ -138,6 +142,8 @@ class SequenceForecaster(Forecaster):
         is_location: see `Forecaster`.
     """
 
+    has_decoder = True
+
     def __init__(self, network: EncoderDecoder, skip: Skip, is_location: Sequence[bool]) -> None:
         super().__init__(skip, is_location)
         self.encoder, self.decoder = network.encoder, network.decoder
@@ -170,6 +176,8 @@ class DecodingForecaster(SequenceForecaster):
 
 class RecursiveForecaster(SequenceForecaster):
     """The decoder reads [y_{h-1}; z_h] at step h, y_{h-1} the point forecast before it, y_0 the last value of the history."""
+
+    reads_itself = True
 
     def forward(self, history: History) -> Float[Tensor, "B H F P"]:
         """Forecast step by step, each from the forecast before it."""

@@ -17,7 +17,7 @@ from seqline.forecasting.inputs import ForecastBatch, Inputs
 from seqline.forecasting.scaling import Scale, denormalise
 from seqline.forecasting.windows import Windows
 from seqline.models.encoder import ReversingEncoder
-from seqline.models.forecaster import Forecaster, RecursiveForecaster
+from seqline.models.forecaster import Forecaster
 from seqline.recording import checks
 from seqline.recording.attention import ATTENTION
 from seqline.recording.document import Options, Stopwatch, finished, has_gates
@@ -115,8 +115,7 @@ def _batch(subject: Forecasting, inputs: Inputs, chosen: Chosen, length: int) ->
 def _texts(subject: Forecasting, inputs: Inputs, chosen: Chosen, mean: Array) -> tuple[dict[str, Any], dict[str, Any]]:
     values, seen, _ = _history(chosen)
     source = history_block(values, seen, inputs.options.patch)
-    reads_itself = isinstance(subject.model, RecursiveForecaster)
-    return source, forecast_block(mean.tolist(), float(values[-1]) if reads_itself else None)
+    return source, forecast_block(mean.tolist(), float(values[-1]) if subject.model.reads_itself else None)
 
 
 def _history(chosen: Chosen) -> tuple[Array, np.ndarray, np.ndarray]:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from torch import nn
 
-from seqline.models.forecaster import Forecaster, RecursiveForecaster, SequenceForecaster
+from seqline.models.forecaster import Forecaster
 from seqline.recording import schedule, sides
 from seqline.recording.attention import MEMORY, Kind, layers_of
 from seqline.recording.facts import reads_memory, window_name
@@ -30,11 +29,11 @@ def blocks_of(model: Forecaster, frames: Sequence[Frame], texts: tuple[Blocks, B
     source, target = texts
     inside, others = _parted(frames)
     reading = sides.reading_of(inside, len(source["tokens"]), model.get_submodule("encoder"))
-    write = _written if isinstance(model, SequenceForecaster) else _all_at_once
+    write = _written if model.has_decoder else _all_at_once
     num_steps = len(target["tokens"])
     kinds, decoder = write(others, len(source["tokens"]), num_steps)
     steps = _schedule(model, reading, len(source["tokens"]), num_steps)
-    own = sides.embedded(inside), sides.embedded(others) if write is _written else None
+    own = sides.embedded(inside), sides.embedded(others) if model.has_decoder else None
     num_written = len(decoder["h"]) if "h" in decoder else 0
     return {
         "task": "forecasting",
@@ -68,7 +67,7 @@ def history_weights(model: Forecaster, frames: Sequence[Frame], num_source: int,
     if not layers:
         return None
     rows = np.stack([layer.weights.mean(axis=0) for layer in layers]).mean(axis=0)
-    return rows if isinstance(model, SequenceForecaster) else np.repeat(rows, num_steps, axis=0)
+    return rows if model.has_decoder else np.repeat(rows, num_steps, axis=0)
 
 
 def _parted(frames: Sequence[Frame]) -> tuple[list[Frame], list[Frame]]:
@@ -107,14 +106,14 @@ def _repeated(layer: Any, count: int) -> dict[str, np.ndarray]:
     return {name: np.repeat(getattr(layer, name), count, axis=-2) for name in _OF_QUERIES}
 
 
-def _schedule(model: nn.Module, reading: sides.Reading, num_source: int, num_steps: int) -> list[list[schedule.Event]]:
+def _schedule(model: Forecaster, reading: sides.Reading, num_source: int, num_steps: int) -> list[list[schedule.Event]]:
     memory = schedule.memory_names(num_source, len(reading.orders), reading.num_layers)
     read = (
         schedule.recurrent_reading(reading.orders, schedule.num_reading_steps(num_source, has_end_mark=False))
         if reading.orders
         else schedule.parallel_reading(num_source, reading.num_layers)
     )
-    if not isinstance(model, SequenceForecaster):
+    if not model.has_decoder:
         written = [schedule.event("output", None, ["ctx:0"], [f"y:{n}" for n in range(num_steps)])]
         return [*read, [schedule.event("attention", 0, memory, ["ctx:0"], layer=0), *written]]
     when = reads_memory(model)
@@ -122,7 +121,7 @@ def _schedule(model: nn.Module, reading: sides.Reading, num_source: int, num_ste
         steps = schedule.parallel_writing(num_steps, memory)
     else:
         steps = schedule.recurrent_writing(num_steps, memory, _ends(reading, memory, num_source), when)
-    return read + (steps if isinstance(model, RecursiveForecaster) else _without_feeding(steps))
+    return read + (steps if model.reads_itself else _without_feeding(steps))
 
 
 def _ends(reading: sides.Reading, memory: list[str], num_source: int) -> list[str]:
