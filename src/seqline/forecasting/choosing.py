@@ -24,7 +24,7 @@ MOST_WINDOWS = 2048
 SHARE_SCORED = 0.25
 SEASONS_SEEN = 7
 GAIN = 0.95
-SMALLEST = 1e-3  # below it both forecasts are right
+SMALLEST = 0.01  # below it both forecasts are right
 
 
 class Errors(NamedTuple):
