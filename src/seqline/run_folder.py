@@ -33,6 +33,9 @@ from seqline.shapes import Tensor
 from seqline.tasks import TASKS
 
 FORMAT_VERSION = 1
+OTHER_WEIGHTS = (
+    "the weights belong to another config or tokenizer, or another version of seqline made the run: train it again"
+)
 MOST_PARAMETERS = 4_000_000_000  # by the rough bound of the recipe; priced before anything is allocated
 MOST_MANIFEST_BYTES = 1 << 20
 CONFIG, WEIGHTS, MANIFEST = "config.toml", "weights.safetensors", "manifest.json"
@@ -341,7 +344,7 @@ def _fill(model: Module, data: bytes, where: str) -> None:
     wanted = dict(model.named_parameters())
     for name in sorted(set(wanted) ^ set(given)):
         problem = "is missing" if name in wanted else "is not part of the model"
-        raise UserError(f"tensor {name} {problem}", where=where, fix="the weights belong to another config")
+        raise UserError(f"tensor {name} {problem}", where=where, fix=OTHER_WEIGHTS)
     with torch.no_grad():
         for name, parameter in wanted.items():
             tensor = given[name]
@@ -350,7 +353,7 @@ def _fill(model: Module, data: bytes, where: str) -> None:
                 raise UserError(
                     f"tensor {name} is {came}, the config and tokenizer expect {expected}",
                     where=where,
-                    fix="the weights belong to another config or tokenizer",
+                    fix=OTHER_WEIGHTS,
                 )
             if not bool(torch.isfinite(tensor).all()):
                 raise UserError(f"tensor {name} holds NaN or infinity", where=where, fix="train again")

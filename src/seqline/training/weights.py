@@ -12,6 +12,7 @@ from torch.nn import Module
 from seqline.errors import UserError
 
 Weights = dict[str, Tensor]
+OTHER_SETTINGS = "use the settings and the version of seqline that it was trained with"
 
 
 def weights_of(model: Module) -> Weights:
@@ -39,13 +40,13 @@ def fill_tensors(wanted: Weights, given: Weights, where: str) -> None:
     """Copy the given tensors into the wanted ones of the same names; see `load_weights`."""
     for name in [*(n for n in wanted if n not in given), *(n for n in given if n not in wanted)]:
         what = f"tensor {name!r} is missing" if name in wanted else f"tensor {name!r} is not one of this model's"
-        raise UserError(what, where=where, fix="use the settings that it was trained with")
+        raise UserError(what, where=where, fix=OTHER_SETTINGS)
     for name, tensor in wanted.items():
         found = given[name]
         if found.shape != tensor.shape or found.dtype != tensor.dtype:
             expected, came = (f"{list(t.shape)} {str(t.dtype).removeprefix('torch.')}" for t in (tensor, found))
             what = f"tensor {name!r} is {came}, expected {expected}"
-            raise UserError(what, where=where, fix="use the settings that it was trained with")
+            raise UserError(what, where=where, fix=OTHER_SETTINGS)
     for name, tensor in wanted.items():
         tensor.copy_(given[name])
 
