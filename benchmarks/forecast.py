@@ -126,7 +126,7 @@ def train(arch: str, data: Path, run: Path, minutes: float, settings: Sequence[s
     return json.loads(seqline("info", str(run), "--json"))
 
 
-def baseline_errors(panel: Panel, task: Task, name: str, history: int, make: Forecast) -> NDArray[np.float64]:
+def baseline_errors(panel: Panel, task: Task, history: int, make: Forecast) -> NDArray[np.float64]:
     """Forecast every test window by a baseline; [W H] errors."""
     one = panel.series[0]
     seen = np.ones((history, 1), bool)
@@ -170,9 +170,9 @@ def of_series(name: str, given: argparse.Namespace) -> list[str]:
     found: dict[str, list[tuple[float, float]]] = {}
     for baseline in ("naive", "seasonal naive", "climatology"):
         make, longest = BASELINES[baseline]([span], setting), max(task.histories)
-        found[baseline] = [show(baseline_errors(panel, task, baseline, longest, make), scale)] * len(task.histories)
+        found[baseline] = [show(baseline_errors(panel, task, longest, make), scale)] * len(task.histories)
     maps = {n: fit_linear([span], setting, lookbacks=(n,), normalisation="last", ridge=10.0) for n in task.histories}
-    found["linear"] = [show(baseline_errors(panel, task, "linear", n, each), scale) for n, each in maps.items()]
+    found["linear"] = [show(baseline_errors(panel, task, n, each), scale) for n, each in maps.items()]
     for arch, predictor in predictors.items():
         found[arch] = [show(model_errors(predictor, panel, task, n), scale) for n in task.histories]
     (folder / "errors.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
