@@ -9,8 +9,6 @@ from tests.small_forecasts import panel_of, wave
 
 from seqline.forecasting.choosing import Errors, squared_errors
 
-RANDOM = np.random.default_rng(1)
-
 
 def _errors(*series: list[float], ends: list[int] | None = None, longest: int = 48) -> Errors:
     return squared_errors(
@@ -19,15 +17,15 @@ def _errors(*series: list[float], ends: list[int] | None = None, longest: int = 
 
 
 def _returning(length: int, share: float, level: float = 0.0) -> list[float]:
-    """Return y_t = share y_{t-1} + noise around a level."""
+    """Return y_t = share y_{t-1} + noise around a level, other noise for another level."""
     values = [0.0]
-    for noise in RANDOM.normal(size=length - 1):
+    for noise in np.random.default_rng(int(level)).normal(size=length - 1):
         values.append(share * values[-1] + noise)
     return [level + value for value in values]
 
 
 def test_a_level_that_is_left_for_that_of_the_season_says_something() -> None:
-    noise = np.repeat(RANDOM.normal(size=80), 6) * 3  # half a year too warm or too cold
+    noise = np.repeat(np.random.default_rng(1).normal(size=80), 6) * 3  # half a year too warm or too cold
     found = _errors((np.array(wave(480)) + noise).tolist(), longest=6)
     assert found.level_counts
     assert found.alike < 0.8 * found.own
