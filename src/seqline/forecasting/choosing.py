@@ -55,7 +55,7 @@ class Errors(NamedTuple):
 
 
 def squared_errors(panel: Panel, ends: Sequence[int], *, horizon: int, longest: int, season: int) -> Errors:
-    """Measure two linear forecasts of the last season: histories scaled by themselves, and histories scaled alike.
+    """Measure two linear forecasts of the last quarter of the training spans: of histories scaled by themselves, and alike.
 
     Args:
         panel: the series.

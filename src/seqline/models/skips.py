@@ -34,7 +34,7 @@ class Skip(nn.Module, ABC):
 
 
 class NoSkip(Skip):
-    """0, the centre of the history: the network's output stands alone."""
+    """0, the centre that histories are scaled by: the network's output stands alone."""
 
     def forward(
         self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"], future: Float[Tensor, "B H C"]
