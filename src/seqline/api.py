@@ -203,7 +203,7 @@ def explain(
 
     Args:
         run: a run folder, or one that is loaded.
-        text: to translate, to go on from, or to label; histories to forecast, see `read_panel`.
+        text: to translate, to go on from, or to label; histories to forecast, see `Predictor.explain`.
         beam_size: hypotheses kept, for a translation.
         force: what if: tokens at output steps counted from 1, for a translation or a continuation.
         attention_rows: what if: weights at output steps, for a translation; see `Translator.explain`.

@@ -19,6 +19,7 @@ from seqline.cli.options import (
     naming_options,
     prepare_torch,
     print_json,
+    say,
     write_lines,
 )
 from seqline.errors import UserError
@@ -108,16 +109,18 @@ def explain(
     _check(path, view, state, writes_trace)
     asked = Question(text, beam, force, series, target, horizon, quantiles, lengths, hold_back)
     if run.name.lower().endswith(RECORDED):
-        trace = _recorded(run, asked)
+        trace, notes = _recorded(run, asked), ()
     else:
         prepare_torch(device, threads)
-        trace = _record(run, asked, device=device, training=view in LEARNING)
+        trace, notes = _record(run, asked, device=device, training=view in LEARNING)
     if writes_trace:
         trace.write(path)
     else:
         from seqline.visualize.export import save
 
         save(trace, path, view, state)
+    for note in notes:
+        say(note)
     _say(trace, path, as_json)
 
 
@@ -152,7 +155,8 @@ def _recorded(run: Path, asked: Question) -> Trace | Bundle:
     return Trace.read(run)
 
 
-def _record(run: Path, asked: Question, *, device: str, training: bool) -> Trace:
+def _record(run: Path, asked: Question, *, device: str, training: bool) -> tuple[Trace, tuple[str, ...]]:
+    """Return the trace, and what was found in the data."""
     from seqline.api import explain as record
     from seqline.run_folder import load_run
     from seqline.tasks import TASKS
@@ -170,19 +174,23 @@ def _record(run: Path, asked: Question, *, device: str, training: bool) -> Trace
             what = f"is for forecasting, and the run {loaded.folder.name} is for {task.name}"
             raise UserError(what, where=_option(name), fix="leave it out")
     text = _text(asked.text)
-    return record(loaded, text, beam_size=asked.beam, force=_wanted(asked.force), device=device, training=training)
+    force = _wanted(asked.force)
+    return record(loaded, text, beam_size=asked.beam, force=force, device=device, training=training), ()
 
 
-def _record_forecast(run: Run, asked: Question, *, training: bool) -> Trace:
+def _record_forecast(run: Run, asked: Question, *, training: bool) -> tuple[Trace, tuple[str, ...]]:
     from seqline.api import Explaining
     from seqline.api import explain as record
+    from seqline.predictor import Predictor
 
     for name in asked.given():
         if name not in OF_FORECASTS:
             what = f"is for a text, and the run {run.folder.name} forecasts series"
             raise UserError(what, where=_option(name), fix="leave it out")
     with naming_options(*OF_FORECASTS):
-        return record(run, asked.text, training=training, more=Explaining(forecast=asked.forecast()))
+        panel = Predictor.of(run).read(asked.text)
+        trace = record(run, panel, training=training, more=Explaining(forecast=asked.forecast()))
+    return trace, panel.notes
 
 
 def _option(name: str) -> str:
