@@ -10,7 +10,7 @@ from typing import NamedTuple
 from seqline.visualize.ticks import round_numbers
 
 WIDTH, HEIGHT = 460, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 14, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 20, 14, 44
 STYLES = 8
 """So many series look different; more begin anew."""
 _MARKS = ("circle", "square", "diamond", "triangle")
