@@ -7,6 +7,7 @@ fitted on the first part of the training spans and scored on the rest of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -43,15 +44,13 @@ class Errors(NamedTuple):
 
     def __str__(self) -> str:
         """Say what was found."""
-        low, high = sorted(self)
-        errors = f"squared error of a linear forecast {low:.3g}, else {high:.3g}"
         if self.level_counts:
-            return f"all histories are scaled alike, for their level says something ({errors})"
-        return (
-            f"each history is scaled by itself ({errors})"
-            if self.own <= self.alike
-            else "each history is scaled by itself"
-        )
+            what = "all histories are scaled alike, for their level says something"
+        else:
+            what = "each history is scaled by itself"
+        if math.isnan(self.own):
+            return what
+        return f"{what} (squared error of a linear forecast: {self.own:.3g} by itself, {self.alike:.3g} alike)"
 
 
 def squared_errors(panel: Panel, ends: Sequence[int], *, horizon: int, longest: int, season: int) -> Errors:

@@ -1,9 +1,10 @@
 // What the views of a forecast share: which window is shown, its bands, its times.
 //
 // pickWindow(trace, s) {f, k, n, window, horizon, bands, middle} state.lookback names a window, state.t counts from 1; else the longest
+// windowFrames(trace, meta) · windowState(meta, state, k) a frame for each window, which the player leads through
 // percent(q) "2.5" · timeNames(f) of the history and of the steps to come · isSeen(f, i) · isTrueSeen(f, z) whether a value was observed
 import { clamp, maxOf, num, range } from "./_text.js";
-import { one } from "./_trace.js";
+import { firstMissing, one, settle } from "./_trace.js";
 
 // Quantiles as bands, the widest first: [lower, upper]; an odd one in the middle is a line.
 function bandsOf(window) {
@@ -21,6 +22,17 @@ export function pickWindow(trace, s) {
   const horizon = clamp(Math.round(s.horizon), 1, window.pred_y.length);
   const found = bandsOf(window);
   return { f: f, k: k, n: n, window: window, horizon: horizon, bands: found.bands, middle: found.middle, names: found.names };
+}
+
+export function windowFrames(trace, meta) {
+  return firstMissing(trace, meta.needs) ? 1 : one(trace).forecast.windows.length;
+}
+
+export function windowState(meta, state, k) {
+  const s = settle(meta, state);
+  s.t = k + 1;
+  s.lookback = null;
+  return s;
 }
 
 export function timeNames(f) {

@@ -3,9 +3,9 @@
 import { colour, colourIndex, sequential, theme } from "./_colour.js";
 import { box, group, line, missing, page, rect, text } from "./_draw.js";
 import { heat } from "./_grid.js";
-import { pickWindow } from "./_series.js";
+import { pickWindow, windowFrames, windowState } from "./_series.js";
 import { brief, maxOf, minOf, num, powerOfTen, range, sum, ticks } from "./_text.js";
-import { firstMissing, one, say, settle } from "./_trace.js";
+import { firstMissing, say, settle } from "./_trace.js";
 
 export const meta = {
   id: "lag",
@@ -173,12 +173,9 @@ export function describe(trace, state) {
 }
 
 export function frames(trace, state) {
-  return firstMissing(trace, meta.needs) ? 1 : one(trace).forecast.windows.length;
+  return windowFrames(trace, meta);
 }
 
 export function stateAt(trace, state, k) {
-  const s = settle(meta, state);
-  s.t = k + 1;
-  s.lookback = null;
-  return s;
+  return windowState(meta, state, k);
 }

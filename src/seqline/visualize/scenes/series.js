@@ -2,9 +2,9 @@
 
 import { colour, sequential, theme } from "./_colour.js";
 import { box, circle, group, keyRow, line, missing, page, path, rect, tag, text } from "./_draw.js";
-import { isSeen, isTrueSeen, percent, pickWindow, timeNames } from "./_series.js";
+import { isSeen, isTrueSeen, percent, pickWindow, timeNames, windowFrames, windowState } from "./_series.js";
 import { brief, clamp, em, maxOf, minOf, num, range, ticks, xy } from "./_text.js";
-import { firstMissing, one, say, settle } from "./_trace.js";
+import { firstMissing, say, settle } from "./_trace.js";
 
 export const meta = {
   id: "series",
@@ -272,12 +272,9 @@ export function describe(trace, state) {
 }
 
 export function frames(trace, state) {
-  return firstMissing(trace, meta.needs) ? 1 : one(trace).forecast.windows.length;
+  return windowFrames(trace, meta);
 }
 
 export function stateAt(trace, state, k) {
-  const s = settle(meta, state);
-  s.t = k + 1;
-  s.lookback = null;
-  return s;
+  return windowState(meta, state, k);
 }
