@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from seqline.cli import compare_options as of
 from seqline.cli.options import Device, Json, Keys, prepare_torch, print_json, say, split_keys, write_lines
 from seqline.errors import UserError
 
@@ -18,43 +16,23 @@ if TYPE_CHECKING:
 
 
 def compare(
-    data: Annotated[
-        str, typer.Argument(help="TSV, SRC,TGT, JSONL (plain text for lm), or a folder with train, valid and test.")
-    ],
-    archs: Annotated[str, typer.Option(metavar="A,B,...", help="Architectures; seqline train --list names them all.")],
-    out: Annotated[Path, typer.Option(help="Folder to make, or one to go on with.")],
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Runs an architecture.")] = 1,
-    budget: Annotated[str, typer.Option(metavar="5m|300s|2000steps|2Mtokens", help="What each run may spend.")] = "5m",
-    parameters: Annotated[
-        str | None, typer.Option(metavar="1M", help="Choose the widths so that every model has so many parameters.")
-    ] = None,
-    task: Annotated[
-        str, typer.Option(help="translation, language_model (lm), tagging or classification.")
-    ] = "translation",
-    valid: Annotated[str, typer.Option(help="Validation data; the folder's own, or held out.")] = "",
-    test: Annotated[str, typer.Option(help="Test data; the folder's own, or held out.")] = "",
+    data: of.Data,
+    archs: of.Archs,
+    out: of.Out,
+    seeds: of.Seeds = 1,
+    budget: of.Budget = "5m",
+    parameters: of.Parameters = None,
+    task: of.Task = "translation",
+    valid: of.Valid = "",
+    test: of.Test = "",
     keys: Keys = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="[ARCH:]KEY=VALUE", help="A setting of all runs, or of one architecture's."),
-    ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="ARCH", help="What the others are tested against. Default: the best.")
-    ] = None,
-    metrics: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,...", help="Scores of translations: bleu, chrf, exact, ter, wer, ...; the first decides."
-        ),
-    ] = "bleu,chrf",
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Add lowercased scores beside the cased ones.")
-    ] = False,
-    sentence: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What all models are shown. Default: one of the test set.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=1024, help="Trainings at once.")] = 1,
-    threads: Annotated[int, typer.Option(min=1, max=1024, help="CPU threads of each.")] = 1,
+    settings: of.Settings = None,
+    baseline: of.Baseline = None,
+    metrics: of.Metrics = "bleu,chrf",
+    lowercase: of.Lowercase = False,
+    sentence: of.Sentence = None,
+    jobs: of.Jobs = 1,
+    threads: of.Threads = 1,
     device: Device = "cpu",
     as_json: Json = False,
 ) -> int:

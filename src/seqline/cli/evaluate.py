@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from seqline.cli import evaluate_options as of
 from seqline.cli.options import (
     AlignHead,
     AlignLayer,
@@ -40,61 +39,24 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    data: Annotated[
-        str,
-        typer.Argument(help="TSV, SRC,TGT, JSONL (plain text for lm), or a folder, of which the test set is taken."),
-    ],
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="More metrics: ter, wer, per, cer, rouge1, rouge2, rougeL, distinct (how varied the outputs are), or all.",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN2|FILE",
-            help="Compare with another run, or with a text file of one output a line: differences, intervals, p-values.",
-        ),
-    ] = None,
-    resamples: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="Trials of each test of --against. Default: 10000.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the tests of --against. Default: 12345.")] = None,
-    by_length: Annotated[bool, typer.Option("--by-length", help="Add BLEU by source length.")] = False,
-    frequencies: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TRAINING",
-            help="Training text (pairs, or target lines): add word F1 by how often a word stands there.",
-        ),
-    ] = None,
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Add lowercased scores beside the cased ones.")
-    ] = False,
-    page: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE.html", help="Write a page with all of it, the worst sentences too."),
-    ] = None,
-    examples: Annotated[
-        int | None,
-        typer.Option(min=0, max=1000, help="Sentences a list, in --report and --json. Default: 10."),
-    ] = None,
-    alignments: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Gold links, a line a pair (i-j sure, i?j possible, words from 0): add the alignment error rate.",
-        ),
-    ] = None,
+    run: of.Run,
+    data: of.Data,
+    metrics: of.Metrics = None,
+    against: of.Against = None,
+    resamples: of.Resamples = None,
+    seed: of.Seed = None,
+    by_length: of.ByLength = False,
+    frequencies: of.Frequencies = None,
+    lowercase: of.Lowercase = False,
+    page: of.Page = None,
+    examples: of.Examples = None,
+    alignments: of.Alignments = None,
     align_layer: AlignLayer = None,
     align_head: AlignHead = None,
     beam: Beam = None,
     ensemble: Ensemble = None,
     settings: SearchSettings = None,
-    batch_rows: Annotated[int | None, typer.Option("--batch", min=1, help="The most sentences at once.")] = None,
+    batch_rows: of.BatchRows = None,
     keys: Keys = None,
     device: Device = "cpu",
     threads: Threads = None,

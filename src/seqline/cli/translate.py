@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from seqline.cli import translate_options as of
 from seqline.cli.options import (
     AlignHead,
     AlignLayer,
@@ -45,62 +43,36 @@ NAMED = (
 
 
 def translate(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    file: Annotated[str, typer.Argument(help="Text to translate, a sentence a line; - is standard input.")] = "-",
+    run: of.Run,
+    file: of.File = "-",
     beam: Beam = None,
-    n_best: Annotated[
-        int, typer.Option(min=1, help="Outputs a line, best first (drawn ones as they came), separated by tabs.")
-    ] = 1,
-    scores: Annotated[bool, typer.Option("--scores", help="Put `score TAB` before each output.")] = False,
-    output_format: Annotated[str, typer.Option("--format", help="text, or jsonl for one JSON object a line.")] = "text",
-    input_format: Annotated[
-        str,
-        typer.Option("--input", help='text, or jsonl: {"text": ..., "prefix": ..., "must": [...], "must_not": [...]}.'),
-    ] = "text",
-    prefix: Annotated[str, typer.Option(help="Every output begins with this text.")] = "",
-    must: Annotated[Phrases, typer.Option(metavar="PHRASE", help="Every output holds this phrase; repeatable.")] = None,
-    must_not: Annotated[
-        Phrases, typer.Option(metavar="PHRASE", help="No output holds this phrase; repeatable.")
-    ] = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw outputs at random; --n-best of them.")] = False,
-    temperature: Annotated[
-        float | None, typer.Option(help="Of --sample and --mbr: below 1 safer, above 1 bolder.")
-    ] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Draw from the K most probable pieces only.")] = None,
-    top_p: Annotated[
-        float | None, typer.Option(help="Draw from the most probable pieces with this share only.")
-    ] = None,
-    typical_p: Annotated[
-        float | None, typer.Option(help="Draw from the most typical pieces with this share only.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="The same seed draws the same outputs; 0 when not given.")] = None,
-    mbr: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Draw N outputs, return the one nearest to all by chrF2.")
-    ] = 0,
+    n_best: of.NBest = 1,
+    scores: of.Scores = False,
+    output_format: of.OutputFormat = "text",
+    input_format: of.InputFormat = "text",
+    prefix: of.Prefix = "",
+    must: of.Must = None,
+    must_not: of.MustNot = None,
+    sample: of.Sample = False,
+    temperature: of.Temperature = None,
+    top_k: of.TopK = None,
+    top_p: of.TopP = None,
+    typical_p: of.TypicalP = None,
+    seed: of.Seed = None,
+    mbr: of.Mbr = 0,
     ensemble: Ensemble = None,
-    rerank: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Rank what the beam found by this run's score too.")
-    ] = None,
-    rerank_weight: Annotated[
-        float | None, typer.Option(help="How often the other score counts; 1 when not given.")
-    ] = None,
+    rerank: of.Rerank = None,
+    rerank_weight: of.RerankWeight = None,
     settings: SearchSettings = None,
-    markup: Annotated[
-        bool, typer.Option("--markup", help="Tags and placeholders ({0}, %s) of a line stand in its output too.")
-    ] = False,
-    stream: Annotated[
-        bool, typer.Option("--stream", help="Print pieces as they come; greedy, or with --sample.")
-    ] = False,
-    alignments: Annotated[
-        bool,
-        typer.Option("--alignments", help="Put `TAB i-j ...` behind each output: source and output words, from 0."),
-    ] = False,
+    markup: of.Markup = False,
+    stream: of.Stream = False,
+    alignments: of.Alignments = False,
     align_layer: AlignLayer = None,
     align_head: AlignHead = None,
-    batch_rows: Annotated[int | None, typer.Option("--batch", min=1, help="The most sentences at once.")] = None,
+    batch_rows: of.BatchRows = None,
     device: Device = "cpu",
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
+    as_json: of.AsJson = False,
 ) -> None:
     """Translate a file or standard input; an empty line gives an empty line."""
     _refuse_words({"--format": output_format, "--input": input_format})
