@@ -67,13 +67,11 @@ def backtest(
         time, id_column, known, past, static, zone, frequency, missing, fill, sort, repeated, skipped, time_unit, time_format
     )  # fmt: skip
     if archs is None:
-        own = {name: getattr(reading, name) for name in _OF_TRAINING}
-        own |= {"target": target, "lookback": lookback, "set": settings, "max-minutes": max_minutes, "seed": seed}
-        _refuse_stray({f"--{name}": value for name, value in {**own, "out": out}.items()})
+        own = {"target": target, "lookback": lookback, "set": settings, "max-minutes": max_minutes, "seed": seed}
+        _refuse_stray({name: getattr(reading, name) for name in _OF_TRAINING} | own | {"out": out})
     elif data is not None:
-        raise UserError(
-            f"expected DATA alone with --archs, got {data!r} too", where="backtest", fix="leave the run out"
-        )
+        what = f"expected DATA alone with --archs, got {data!r} too"
+        raise UserError(what, where="backtest", fix="leave the run out")
     prepare_torch(device or "cpu", threads)
 
     from seqline.backtesting.plan import Asked
@@ -90,6 +88,11 @@ def backtest(
             chosen = series.settings_of(settings, options)
             fitting = series.fitting_of(run_or_data, target, None, reading, chosen)
             found = _of_architectures(run_or_data, archs, asked, fitting, out)
+    _print(found, as_json)
+
+
+def _print(found: Backtest, as_json: bool) -> None:
+    """Say what was noticed, and print the table."""
     for note in found.plan.notes:
         say(note)
     if as_json:
@@ -130,4 +133,4 @@ def _refuse_stray(given: dict[str, Any]) -> None:
     """Refuse options of a training where a run is there already."""
     for name, value in given.items():
         if value not in (None, False):
-            raise UserError("is for --archs; a run knows it already", where=name, fix="leave it out")
+            raise UserError("is for --archs; a run knows it already", where=f"--{name}", fix="leave it out")

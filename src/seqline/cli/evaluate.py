@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from seqline.evaluation.alignment_metrics import GoldLinks
     from seqline.judging.comparison import Resampling
     from seqline.label_report import LabelReport
+    from seqline.language_report import LanguageReport
     from seqline.report import Report, Wanted
     from seqline.run_folder import Run
     from seqline.translator import Translator
@@ -69,8 +70,7 @@ def evaluate(
 
     from seqline.cli import report_lines
     from seqline.evaluation.alignment import Reading
-    from seqline.judging.reading import read_scored, read_scored_text
-    from seqline.language_report import evaluate as evaluate_text
+    from seqline.judging.reading import read_scored
     from seqline.run_folder import load_run, require_text
     from seqline.translator import Translator
 
@@ -81,15 +81,13 @@ def evaluate(
         _refuse(task, metrics=metrics, against=against, frequencies=frequencies, report=page, examples=examples)
         _refuse(task, by_length=by_length, lowercase=lowercase, beam=beam, alignments=alignments)
         _refuse(task, ensemble=ensemble, set=settings)
-    if task == "language_model":
-        _refuse(task, batch=batch_rows, keys=keys)
-        found = evaluate_text(loaded, read_scored_text(data))
-        lines = report_lines.language_lines(found)
-    elif task == "translation":
+        if task == "language_model":
+            _refuse(task, batch=batch_rows, keys=keys)
+        found, lines = _of_other_tasks(loaded, data, names, batch_rows)
+    else:
         pairs = read_scored(data, names)
-        wanted = _wanted(pairs, names, device, metrics, against, frequencies, examples)
         wanted = replace(
-            wanted,
+            _wanted(pairs, names, device, metrics, against, frequencies, examples),
             gold=None if alignments is None else _read_gold(str(alignments), pairs),
             reading=Reading(align_layer, align_head),
             resampling=_resampling(resamples, seed),
@@ -101,13 +99,25 @@ def evaluate(
         if page is not None:
             found.save(page)
             lines.append(f"written: {page}")
-    else:
-        found = _labels(loaded, read_scored(data, names), batch_rows)
-        lines = report_lines.label_lines(found)
     if as_json:
         print_json({"run": str(run), "data": data, **found.as_json(), **({"report": str(page)} if page else {})})
     else:
         write_lines(lines)
+
+
+def _of_other_tasks(
+    loaded: Run, data: str, names: tuple[str, str], batch_rows: int | None
+) -> tuple[LanguageReport | LabelReport, list[str]]:
+    """Score a language model on a text, or labels; the lines to print beside the report."""
+    from seqline.cli import report_lines
+    from seqline.judging.reading import read_scored, read_scored_text
+    from seqline.language_report import evaluate as evaluate_text
+
+    if loaded.config.data.task == "language_model":
+        report = evaluate_text(loaded, read_scored_text(data))
+        return report, report_lines.language_lines(report)
+    labels = _labels(loaded, read_scored(data, names), batch_rows)
+    return labels, report_lines.label_lines(labels)
 
 
 def _check_options(page: Path | None, against: str | None, sources: list[object], **of_tests: int | None) -> None:

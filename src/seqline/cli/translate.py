@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seqline.cli import translate_options as of
 from seqline.cli.options import (
@@ -40,6 +40,16 @@ NAMED = (
     *("temperature", "top_k", "top_p", "typical_p"),
 )
 """Arguments whose option has the same name."""
+
+
+class Asked(NamedTuple):
+    """How requests are translated and printed. options: of `Translator.translate`."""
+
+    options: dict[str, Any]
+    batch_rows: int | None
+    is_streamed: bool
+    is_json: bool
+    has_scores: bool
 
 
 def translate(
@@ -81,9 +91,7 @@ def translate(
     _refuse_drawing(drawing, is_drawn=sample or mbr > 0)
     if sample or mbr or stream:
         _refuse_beam(beam if beam != 1 or not stream else None, settings)
-    for name, texts in (("--prefix", [prefix]), ("--must", must or []), ("--must-not", must_not or [])):
-        for text in texts:
-            check_utf8(text, name)
+    _check_phrases({"--prefix": [prefix], "--must": must or [], "--must-not": must_not or []})
     if rerank is None and rerank_weight is not None:
         raise UserError("has no meaning without --rerank", where="--rerank-weight", fix="name a run, or leave it out")
     if stream:
@@ -95,7 +103,6 @@ def translate(
         _refuse_whole(whole)
     prepare_torch(device, threads)
 
-    from seqline.cli.progress import counting
     from seqline.decoding import Sampling
     from seqline.evaluation.alignment import Reading
     from seqline.translator import More
@@ -114,14 +121,27 @@ def translate(
         requests = _read_requests(file, input_format, (prefix, tuple(must or ()), tuple(must_not or ())))
         if not is_json:
             _refuse_line_ends(requests, file)
-        if stream:
-            translations = _stream(translator, requests, sampling)
-        else:
-            with counting("translating", len(requests)) as on_done:
-                translations = translator.translate(requests, batch_rows=batch_rows, on_done=on_done, **options)
-            write_lines([_json_line(t) if is_json else _text_line(t, scores) for t in translations])
+        translations = _written(translator, requests, Asked(options, batch_rows, stream, is_json, scores))
     for line in _remarks(translations):
         say(line)
+
+
+def _check_phrases(phrases: dict[str, list[str]]) -> None:
+    for name, texts in phrases.items():
+        for text in texts:
+            check_utf8(text, name)
+
+
+def _written(translator: Translator, requests: list[Request], asked: Asked) -> Sequence[Translation]:
+    """Translate and print, all of it at the end or piece by piece."""
+    from seqline.cli.progress import counting
+
+    if asked.is_streamed:
+        return _stream(translator, requests, asked.options["more"].sampling)
+    with counting("translating", len(requests)) as on_done:
+        found = translator.translate(requests, batch_rows=asked.batch_rows, on_done=on_done, **asked.options)
+    write_lines([_json_line(t) if asked.is_json else _text_line(t, asked.has_scores) for t in found])
+    return found
 
 
 def _read_requests(file: str, input_format: str, wishes: tuple[str, tuple[str, ...], tuple[str, ...]]) -> list[Request]:
