@@ -143,6 +143,50 @@ def test_what_cannot_be_done_is_said_in_a_line(
     assert said in refused("explain", folder / "run", folder / "two.csv", *options)
 
 
+UNSORTED = "ds,y\n2024-02-01,6\n2024-01-01,5\n2024-03-01,\n2024-04-01,7\n"
+
+
+@pytest.fixture
+def unsorted(tmp_path: Path) -> Path:
+    """Return a file that needs two of the reading options."""
+    file = tmp_path / "unsorted.csv"
+    file.write_text(UNSORTED, encoding="utf-8")
+    return file
+
+
+def test_histories_are_read_by_the_options_of_predict(
+    seqline: Seqline, refused: Refused, folder: Path, unsorted: Path, here: Path
+) -> None:
+    said = refused("explain", folder / "run", unsorted)
+    assert "ask for sort" in said
+    reading = ("--sort", "--missing", "interpolate")
+    done = seqline("explain", folder / "run", unsorted, *reading, "--lengths", "1", "--out", "x.json")
+    assert done.code == 0
+    assert "moved by sorting" in done.stderr
+    trace = Trace.read(here / "x.json")
+    assert isinstance(trace, Trace)
+    assert trace.document["forecast"]["hist_y"].tolist() == [5.0, 6.0, 6.0, 7.0]
+    checked = seqline("verify", folder / "run", unsorted, *reading)
+    assert checked.code == 0
+    assert [line for line in checked.lines if "moved by sorting" in line] == [
+        line for line in done.stderr.splitlines() if "moved by sorting" in line
+    ]
+
+
+def test_the_commands_that_read_histories_have_the_same_options() -> None:
+    from inspect import signature
+
+    from seqline.cli.explain import explain
+    from seqline.cli.forecast import predict
+    from seqline.cli.series_options import Reading
+    from seqline.cli.verify import verify
+
+    own = set(signature(predict).parameters) & set(Reading._fields)
+    assert len(own) == 8
+    for command in (explain, verify):
+        assert set(signature(command).parameters) & set(Reading._fields) == own
+
+
 def test_data_that_is_none(refused: Refused, folder: Path, tmp_path: Path) -> None:
     assert "nowhere.csv: no such file" in refused("explain", folder / "run", "nowhere.csv")
     assert "expected a text to explain" in refused("explain", folder / "run")
@@ -153,10 +197,14 @@ def test_data_that_is_none(refused: Refused, folder: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "option", [("--series", "A"), ("--target", "y"), ("--horizon", "2"), ("--quantiles", "0.5"), ("--lengths", "5")]
-)
+    "option",
+    [
+        ("--series", "A"), ("--target", "y"), ("--horizon", "2"), ("--quantiles", "0.5"), ("--lengths", "5"), ("--sort",),
+        ("--missing", "mask"), ("--time-format", "%Y"),
+    ],
+)  # fmt: skip
 def test_options_of_forecasts_are_for_forecasts(
-    refused: Refused, reversing_run: ReversingRun, recorded: Path, option: tuple[str, str]
+    refused: Refused, reversing_run: ReversingRun, recorded: Path, option: tuple[str, ...]
 ) -> None:
     said = f"{option[0]}: is for forecasting, and the run run is for translation"
     assert said in refused("explain", reversing_run.folder, "a b", *option)

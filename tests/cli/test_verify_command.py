@@ -89,6 +89,7 @@ def test_mistakes_are_refused(refused: Refused, run: Path, tmp_path: Path) -> No
     assert "standard input:2: 2 tabs in this line" in refused("verify", run, "-", stdin=b"a\tb\na\tb\tc\n")
     assert "standard input:2: 0 tabs in this line" in refused("verify", run, "-", stdin=b"a\tb\nc\n")
     assert "not UTF-8" in refused("verify", run, "-", stdin=b"\xff\n")
+    assert "--sort: is for reading series from a FILE" in refused("verify", run, "-", "--sort", stdin=b"a\n")
 
 
 def test_in_a_plain_text_a_tab_is_a_character(seqline: Seqline, tmp_path: Path) -> None:

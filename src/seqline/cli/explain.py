@@ -5,66 +5,34 @@ from __future__ import annotations
 import os
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seqline.cli import series_options
+from seqline.cli.explain_question import OF_FORECASTS, OF_TEXTS, Question
 from seqline.cli.options import (
     Beam,
     Device,
     Json,
     Threads,
-    check_utf8,
     naming_options,
+    option,
     prepare_torch,
     print_json,
     say,
     write_lines,
 )
+from seqline.cli.series_options import OPTIONS, Reading, as_run
 from seqline.errors import UserError
 
 if TYPE_CHECKING:
-    from seqline.recording.forecast_asked import Asked
     from seqline.run_folder import Run
     from seqline.visualize.trace import Bundle, Trace
 
 RECORDED = (".json", ".json.gz")
 LEARNING = ("train", "all")
 """The views that look back on the training."""
-
-
-class Question(NamedTuple):
-    """What is asked of a run: a text and how it is decoded, or histories and how they are forecast. None: not given."""
-
-    text: str | None
-    beam: int | None = None
-    force: list[str] | None = None
-    series: str | None = None
-    target: str | None = None
-    horizon: int | None = None
-    quantiles: str | None = None
-    lengths: str | None = None
-    hold_back: int | None = None
-
-    def given(self) -> dict[str, Any]:
-        """Return the options that were given, by their names."""
-        return {
-            name: value
-            for name, value in self._asdict().items()
-            if name != "text" and value is not None and value != []
-        }
-
-    def forecast(self) -> Asked:
-        """Return what is asked of a forecaster."""
-        from seqline.recording.forecast_asked import Asked
-
-        levels = None if self.quantiles is None else series_options.levels(self.quantiles)
-        lengths = series_options.lengths(self.lengths)
-        return Asked(self.series, self.target, self.horizon, levels, lengths, self.hold_back or 0)
-
-
-OF_FORECASTS = Question._fields[3:]
 
 
 def explain(
@@ -96,6 +64,14 @@ def explain(
     quantiles: series_options.Quantiles = None,
     lengths: series_options.Lengths = None,
     hold_back: series_options.HoldBack = None,
+    zone: series_options.Zone = None,
+    missing: series_options.Missing = None,
+    fill: series_options.Fill = False,
+    sort: series_options.Sort = False,
+    repeated: series_options.Repeated = None,
+    skipped: series_options.Skipped = None,
+    time_unit: series_options.TimeUnit = None,
+    time_format: series_options.TimeFormat = None,
     device: Device = "cpu",
     threads: Threads = None,
     as_json: Json = False,
@@ -107,7 +83,11 @@ def explain(
         raise UserError("is for a picture, and a trace holds everything", where="--set", fix="leave it out")
     path = out or _free_page(run, view)
     _check(path, view, state, writes_trace)
-    asked = Question(text, beam, force, series, target, horizon, quantiles, lengths, hold_back)
+    reading = Reading(
+        zone=zone, missing=missing, fill=fill, sort=sort, repeated=repeated, skipped=skipped, time_unit=time_unit,
+        time_format=time_format,
+    )  # fmt: skip
+    asked = Question(text, beam, force, series, target, horizon, quantiles, lengths, hold_back, reading)
     if run.name.lower().endswith(RECORDED):
         trace, notes = _recorded(run, asked), ()
     else:
@@ -149,7 +129,7 @@ def _check(path: Path, view: str, state: dict[str, Any], writes_trace: bool) -> 
 def _recorded(run: Path, asked: Question) -> Trace | Bundle:
     from seqline.visualize.trace import Trace
 
-    given = ["text"] if asked.text is not None else [_option(name) for name in asked.given()]
+    given = ["text"] if asked.text is not None else [option(name) for name in asked.given()]
     if given:
         raise UserError(f"is a recorded trace, which takes no {given[0]}", where=str(run), fix="leave it out")
     return Trace.read(run)
@@ -170,11 +150,10 @@ def _record(run: Path, asked: Question, *, device: str, training: bool) -> tuple
     if not task.is_of_text:
         return _record_forecast(loaded, asked, training=training)
     for name in asked.given():
-        if name in OF_FORECASTS:
+        if name not in OF_TEXTS:
             what = f"is for forecasting, and the run {loaded.folder.name} is for {task.name}"
-            raise UserError(what, where=_option(name), fix="leave it out")
-    text = _text(asked.text)
-    force = _wanted(asked.force)
+            raise UserError(what, where=option(name), fix="leave it out")
+    text, force = asked.read_text(), asked.forced()
     return record(loaded, text, beam_size=asked.beam, force=force, device=device, training=training), ()
 
 
@@ -184,44 +163,14 @@ def _record_forecast(run: Run, asked: Question, *, training: bool) -> tuple[Trac
     from seqline.predictor import Predictor
 
     for name in asked.given():
-        if name not in OF_FORECASTS:
+        if name in OF_TEXTS:
             what = f"is for a text, and the run {run.folder.name} forecasts series"
-            raise UserError(what, where=_option(name), fix="leave it out")
-    with naming_options(*OF_FORECASTS):
-        panel = Predictor.of(run).read(asked.text)
+            raise UserError(what, where=option(name), fix="leave it out")
+    with naming_options(*OPTIONS, *OF_FORECASTS):
+        predictor = Predictor.of(run)
+        panel = predictor.read(asked.text, as_run(predictor, asked.reading))
         trace = record(run, panel, training=training, more=Explaining(forecast=asked.forecast()))
     return trace, panel.notes
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _text(text: str) -> str:
-    if text == "-":
-        from seqline.data.lines import read_text
-
-        text = read_text(text).removesuffix("\n")
-    check_utf8(text, "TEXT")
-    return text
-
-
-def _wanted(force: list[str] | None) -> dict[int, int | str] | None:
-    wanted: dict[int, int | str] = {}
-    for one in force or []:
-        check_utf8(one, "--force")
-    for step, word in map(_forced, force or []):
-        if step in wanted:
-            raise UserError(f"step {step} is given twice", where="--force", fix="force one word a step")
-        wanted[step] = word
-    return wanted or None
-
-
-def _forced(option: str) -> tuple[int, str]:
-    step, equals, word = option.partition("=")
-    if not equals or not word or not step.isascii() or not step.isdigit():
-        raise UserError(f"expected STEP=WORD, got {option!r}", where="--force", fix="write for instance 2=cat")
-    return int(step), word
 
 
 def _free_page(run: Path, view: str) -> Path:

@@ -61,6 +61,11 @@ def refuse_reading(align_layer: int | None, align_head: int | None, *, is_used: 
             raise UserError("has no meaning without --alignments", where=name, fix="add --alignments or leave it out")
 
 
+def option(name: str) -> str:
+    """Return an option as it is written, from the name of its argument."""
+    return f"--{name.replace('_', '-')}"
+
+
 @contextmanager
 def naming_options(*names: str) -> Iterator[None]:
     """Let errors about arguments of these names speak of the options by which they came: `n_best` is `--n-best` here."""
@@ -70,7 +75,7 @@ def naming_options(*names: str) -> Iterator[None]:
         name = {"beam_size": "beam", "reranker": "rerank"}.get(error.where, error.where)
         if name not in names:
             raise
-        raise UserError(error.what, where=f"--{name.replace('_', '-')}", fix=error.fix) from error
+        raise UserError(error.what, where=option(name), fix=error.fix) from error
 
 
 def load_translator(

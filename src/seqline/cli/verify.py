@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seqline.cli.options import Json, Threads, prepare_torch, print_json, write_lines
+from seqline.cli import series_options
+from seqline.cli.options import Json, Threads, naming_options, option, prepare_torch, print_json, write_lines
+from seqline.cli.series_options import OPTIONS, Reading
 from seqline.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,6 +25,14 @@ def verify(
             "it, some are made of what the run knows."
         ),
     ] = None,
+    zone: series_options.Zone = None,
+    missing: series_options.Missing = None,
+    fill: series_options.Fill = False,
+    sort: series_options.Sort = False,
+    repeated: series_options.Repeated = None,
+    skipped: series_options.Skipped = None,
+    time_unit: series_options.TimeUnit = None,
+    time_format: series_options.TimeFormat = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -38,9 +48,18 @@ def verify(
     from seqline.verifying.verification import verify as verify_run
 
     read_manifest(run)  # refuse before the text is read
-    texts = None if file is None else _read_for(_task_of(run), file)
-    with counting("checking", NUM_CHECKS) as on_done:
-        found = verify_run(run, texts, on_done=on_done)
+    reading = Reading(
+        zone=zone, missing=missing, fill=fill, sort=sort, repeated=repeated, skipped=skipped, time_unit=time_unit,
+        time_format=time_format,
+    ).given()  # fmt: skip
+    task = _task_of(run)
+    for name in reading:
+        if file is None or task != "forecasting":
+            what = "is for reading series from a FILE, of a run that forecasts"
+            raise UserError(what, where=option(name), fix="leave it out")
+    texts = None if file is None else _read_for(task, file)
+    with counting("checking", NUM_CHECKS) as on_done, naming_options(*OPTIONS):
+        found = verify_run(run, texts, reading=reading, on_done=on_done)
     if as_json:
         print_json(found.as_json())
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,20 +24,21 @@ TOLERANCE = 1e-5
 """In the precision that is served, of the scale of a history."""
 
 
-def examine(run: Run, data: Any, findings: Findings) -> Seen:
+def examine(run: Run, data: Any, findings: Findings, reading: Mapping[str, Any]) -> Seen:
     """Check a forecasting run on series.
 
     Args:
         run: for forecasting.
         data: the user's series, as `Predictor.read` takes them; None: made in the run's scales.
         findings: where each check is taken down.
+        reading: what is other in the reading of `data` than in that of the run's own: fields of `SeriesOptions`.
 
     Raises:
         UserError: series that do not fit the run, or none that can be forecast.
     """
     predictor = Predictor.of(run)
     most = MOST_SERIES if sum(p.numel() for p in run.model.parameters()) < LARGE_MODEL else FEW_SERIES
-    given = None if data is None else predictor.read(data)
+    given = None if data is None else predictor.read(data, replace(predictor.options, **reading))
     panel, windows, notes = choose(predictor.coder, given, most)
     exact = Predictor(copy.deepcopy(run.model).double(), run.series, run.config)
     names = tuple(
@@ -47,7 +48,7 @@ def examine(run: Run, data: Any, findings: Findings) -> Seen:
     with torch.no_grad():
         check_laws(laws_of(exact), ForecastSubject(exact, panel, windows), findings, _named(names))
         check_laws(SERVED_LAWS, ForecastSubject(predictor, panel, windows), findings, _named(names))
-    return Seen(names, notes)
+    return Seen(names, notes if given is None else (*given.notes, *notes))
 
 
 def _named(names: tuple[str, ...]) -> Callable[[int | None], str]:

@@ -56,7 +56,11 @@ class Verification:
 
 
 def verify(
-    run: str | os.PathLike[str] | Run, texts: Any = None, *, on_done: Callable[[int], None] | None = None
+    run: str | os.PathLike[str] | Run,
+    texts: Any = None,
+    *,
+    reading: Mapping[str, Any] | None = None,
+    on_done: Callable[[int], None] | None = None,
 ) -> Verification:
     """Check the laws on a run, as `seqline verify RUN [FILE]`; nothing of the run is changed.
 
@@ -64,6 +68,8 @@ def verify(
         run: a run folder, or one that is loaded.
         texts: the user's sentences, or pairs (source, target) of a translation; series, as `Forecaster.predict` takes them, of
             a forecasting run; None: made of the run's vocabulary, or of its scales.
+        reading: of a forecasting run, fields of `SeriesOptions` by which `texts` is read otherwise than the run's own data,
+            such as {"sort": True}.
         on_done: told of each check.
 
     Raises:
@@ -78,8 +84,10 @@ def verify(
             "is on another device than the CPU, where laws are checked", where=str(folder), fix="name the folder"
         )
     task = loaded.config.data.task
-    examine = of_text.examine if TASKS[task].is_of_text else of_series.examine
-    seen = examine(loaded, texts, findings)
+    if TASKS[task].is_of_text:
+        seen = of_text.examine(loaded, texts, findings)
+    else:
+        seen = of_series.examine(loaded, texts, findings, reading or {})
     return Verification(
         str(folder), task, loaded.config.model.architecture, seen.names, seen.notes, tuple(findings.checks)
     )
