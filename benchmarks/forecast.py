@@ -179,7 +179,7 @@ def of_series(name: str, given: argparse.Namespace) -> list[str]:
     draw(folder / "errors.svg", task, found)
     facts = {arch: (f"{info['num_parameters']:,}", f"{info['steps']:,}", f"{info['training_seconds'] / 60:.1f}")
              for arch, info in zip(given.archs, infos, strict=True)}  # fmt: skip
-    best = min(zip(given.archs, infos, strict=True), key=lambda pair: pair[1]["validation"]["nats_per_token"])[0]
+    best = min(zip(given.archs, infos, strict=True), key=lambda pair: pair[1]["validation"]["loss_per_value"])[0]
     table = [
         [
             f"`{key}`" if key in facts else key,

@@ -36,7 +36,15 @@ MODELS: dict[str, tuple[str, ...]] = {
     ),
     "encoder-decoder": UNREAD,
     "contextual": UNREAD,
-    "bahdanau": RNN,
+    "bahdanau": (*RNN, "model.hidden_size=192"),  # its decoder reads before it steps, so goes word by word
+    "transformer-pre": (
+        "model.embed_size=160",
+        "model.inner_size=320",
+        "model.num_layers=2",
+        "model.dropout=0.1",
+        "training.learning_rate=0.0025",
+        "training.batch_tokens=700",
+    ),
     "conv": (
         "model.embed_size=160",
         "model.hidden_size=160",
@@ -45,7 +53,7 @@ MODELS: dict[str, tuple[str, ...]] = {
         "training.learning_rate=0.003",
     ),
     "cho": UNREAD,
-    "sutskever": UNREAD,
+    "sutskever": (*UNREAD, "model.num_layers=1"),
 }
 LONG: dict[str, tuple[str, ...]] = {
     "luong": ("model.embed_size=192", "model.encoder=bidirectional", "model.score=general", "model.dropout=0.3"),

@@ -11,10 +11,10 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from seqline.architectures import ARCHITECTURES
+from seqline.architectures.queries import QuerySettings
 from seqline.architectures.recipe import Recipe
 from seqline.forecasting.building import ForecastSettings
 from seqline.sections import Section
-from seqline.tasks import QuerySettings
 
 PAGE = Path(__file__).with_name("settings.md")
 BEGIN = "## model: the recipe's own\n"
@@ -25,11 +25,13 @@ Under `model.` too; the defaults of `tiny`, `small` and `base`. What a setting h
 FORECAST = """
 ### forecasting, any recipe
 
+A recipe without a decoder takes the query too, `last` when not given.
+
 | key | default | meaning |
 | --- | --- | --- |
 """
 QUERY = """
-### classification, any recipe
+### classification: the query
 
 | key | default | meaning |
 | --- | --- | --- |

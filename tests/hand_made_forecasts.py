@@ -53,6 +53,7 @@ class HandMade(LastPlus):
     info = Info(
         architecture="lstm", strategy="direct", targets=("y",), known=(), past=(), static=(), frequency=Frequency(1, "d"),
         zone="", season=7, horizon=3, longest=20, levels=(0.1, 0.5, 0.9),
+        trained_until=0,
     )  # fmt: skip
 
     config = Config()

@@ -13,6 +13,7 @@ from seqline import forecaster as forecaster_file
 from seqline.backtesting.plan import Asked
 from seqline.config import Config
 from seqline.data.series import Panel, SeriesOptions
+from seqline.data.series.frequency import Frequency
 from seqline.data.series.reading import read_panel
 from seqline.errors import Stopped, UserError
 from seqline.forecaster import Fitting, Forecaster, Running, backtest_architectures, checked_levels, training_config
@@ -76,12 +77,28 @@ def test_backtest_takes_season_and_horizon_of_the_run() -> None:
     assert own.plan.asked == Asked(1, 2, 2, 5)
 
 
-def test_a_run_on_its_own_training_data_is_said_to_be_flattered() -> None:
+def test_points_in_the_time_of_the_training_are_said_to_flatter() -> None:
     model = HandMade(1.0)
-    model.config = Config().replace(**{"data.fingerprint": fingerprint_of(model.read(daily(LINE)))})
-    notes = Forecaster(model).backtest(daily(LINE), 2).plan.notes  # type: ignore[arg-type]
-    assert notes == ("lstm was trained on this very data, which flatters it: give what came later, or use --archs",)
-    assert Forecaster(model).backtest(daily([*LINE, 30.0]), 2).plan.notes == ()  # type: ignore[arg-type]
+    model.info = model.info._replace(trained_until=int(model.read(daily(LINE)).series[0].times[-1]))
+    for later, known in (([], 6), ([30.0], 5), ([30.0] * 5, 1)):
+        notes = Forecaster(model).backtest(daily([*LINE, *later]), 2).plan.notes  # type: ignore[arg-type]
+        assert notes == (
+            f"{known} of 6 points to forecast lie in the time that lstm was trained on, which flatters it: give what came "
+            "later, or use --archs",
+        )
+    assert Forecaster(model).backtest(daily([*LINE, *[30.0] * 6]), 2).plan.notes == ()  # type: ignore[arg-type]
+
+
+def test_rows_without_times_are_said_to_flatter_where_they_are_the_very_same() -> None:
+    model = HandMade(1.0)
+    model.info = model.info._replace(frequency=Frequency(1, "row"))
+    model.config = Config().replace(**{"data.fingerprint": fingerprint_of(model.read({"y": LINE}, SeriesOptions()))})
+    same = Forecaster(model).backtest({"y": LINE}, 2, season=1, how=SeriesOptions())  # type: ignore[arg-type]
+    assert same.plan.notes == (
+        "lstm was trained on this very data, which flatters it: give what came later, or use --archs",
+    )
+    other = Forecaster(model).backtest({"y": LINE[1:]}, 2, season=1, how=SeriesOptions())  # type: ignore[arg-type]
+    assert other.plan.notes == ()
 
 
 def test_levels_are_checked_and_sorted() -> None:
@@ -159,6 +176,27 @@ def test_architectures_are_trained_on_what_lies_before(trainings: Trainings, tmp
         assert (config.data.horizon, config.data.season) == (2, 5)
         assert [one.values[:, 0].tolist() for one in panel.series] == [LINE[:24]] * 2
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["gru", "lstm"]
+
+
+def test_what_is_scored_is_what_was_trained_whichever_way_it_was_said(trainings: Trainings) -> None:
+    settings = {
+        "data.horizon": 3,
+        "data.season": 5,
+        "data.missing": "interpolate",
+        "data.time": "day",
+        "data.target": ["y"],
+    }
+    data = {"day": daily(LINE)["ds"], "y": [*LINE[:20], None, *LINE[21:]]}
+    found = backtest_architectures(data, ["lstm"], Asked(0, 2), FITTING._replace(target=None, settings=settings))
+    assert (found.plan.asked.horizon, found.plan.asked.season) == (3, 5)
+    (config,), (panel,) = trainings.configs, trainings.panels
+    assert (config.data.horizon, config.data.season, config.data.missing) == (3, 5, "interpolate")
+    assert panel.series[0].values[20] == LINE[19]
+    own = backtest_architectures(
+        data, ["lstm"], Asked(2, 2, season=7), FITTING._replace(target=None, settings=settings)
+    )
+    assert (own.plan.asked.horizon, own.plan.asked.season) == (2, 7)
+    assert (trainings.configs[1].data.horizon, trainings.configs[1].data.season) == (2, 7)
 
 
 def test_runs_are_kept_only_where_asked(trainings: Trainings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

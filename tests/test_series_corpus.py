@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from seqline.budget import with_model
 from seqline.config import Config
 from seqline.errors import UserError
 from seqline.run import train
-from seqline.run_folder import load_run, read_start
+from seqline.run_folder import find_recipe, load_run, read_start
+from seqline.series_corpus import PreparedSeries, _patch, read
 
 from .small_forecasts import columns_of, train_small, wave, write_csv
 
@@ -37,6 +40,71 @@ def test_a_run_records_what_was_chosen(data: Path, tmp_path: Path) -> None:
     assert run.config.data.target == ("y",)
     assert run.series.targets == ("y",)
     assert (run.series.frequency, run.series.horizon, run.series.longest) == ("1month", 12, 36)
+
+
+def prepared(data: Path, **changes: Any) -> PreparedSeries:
+    """Return the windows of a run, as training takes them."""
+    usual = {"data.task": "forecasting", "data.train": str(data), "data.horizon": 6, "model.architecture": "lstm"}
+    config = Config().replace(**{**usual, **changes})
+    corpus = read(config)
+    config = with_model(corpus.fill(config), find_recipe("lstm"), "tiny")
+    return PreparedSeries(corpus, corpus.train_tokenizers(config), config)
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_the_widest_window_has_the_longest_history(data: Path, seed: int) -> None:
+    found = prepared(data, **{"training.seed": seed, "data.lookback": 40, "model.patch": 1})
+    task = found.training_task(Config().replace(**{"data.task": "forecasting", "training.seed": seed}))
+    batch, _ = task.make_batch(found.widest(400))
+    assert batch.history.steps.shape[1] == 40
+
+
+def test_what_was_chosen_is_said_as_it_is(data: Path) -> None:
+    def said(**changes: Any) -> tuple[str, ...]:
+        usual = {"data.task": "forecasting", "data.train": str(data), "data.horizon": 6}
+        return read(Config().replace(**{**usual, **changes})).notes
+
+    assert said()[-1] == "validation: the last 12 points of 2 series (data.holdout sets their number)"
+    assert said(**{"data.holdout": 0})[-1] == "validation on the training windows: data.holdout is 0"
+    assert said(**{"data.holdout": 45})[-1] == "validation: the last 45 points of 1 of 2 series"
+    assert said(**{"data.horizon": 39})[-1].endswith("the series are too short to hold points out")
+    note = "histories of up to 48 points, not 5,000: no training span holds longer ones"
+    assert note in said(**{"data.lookback": 5000})
+    assert not any("no training span" in one for one in said(**{"data.lookback": 48}))
+
+
+@pytest.mark.parametrize(
+    ("arch", "changes", "message"),
+    [
+        (
+            "lstm",
+            {"model.distribution": "gaussian", "model.loss": "huber"},
+            "loss: is for distribution point or quantile",
+        ),
+        ("bahdanau", {"model.query": "learned"}, "model.query: unknown key"),
+        ("transformer", {"model.query_score": "dot"}, "model.query_score: unknown key"),
+        (
+            "lstm",
+            {"model.skip": "season", "data.season": 50},
+            "model.skip: season needs histories of a season, 50 points",
+        ),
+    ],
+)
+def test_a_setting_without_an_effect_is_refused(
+    data: Path, arch: str, changes: dict, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError) as refused:
+        train_small(data, tmp_path / "run", arch, **changes)
+    assert message in str(refused.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("lookback", "season", "points"),
+    [(96, 24, 1), (168, 24, 2), (336, 24, 4), (512, 24, 6), (512, 7, 7), (512, 365, 6), (400, 53, 5)],
+)
+def test_a_step_of_the_encoder_reads_few_points(lookback: int, season: int, points: int) -> None:
+    assert _patch(lookback, season) == points
 
 
 @pytest.mark.parametrize(

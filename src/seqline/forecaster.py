@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from seqline import files
 from seqline.backtesting.backtest import Backtest, Counting, backtest
 from seqline.backtesting.contestants import Done, Model
-from seqline.backtesting.plan import DEFAULT_WINDOWS, Asked, make_plan
+from seqline.backtesting.plan import DEFAULT_WINDOWS, Asked, Plan, make_plan
 from seqline.budget import with_model
 from seqline.config import Config
 from seqline.data.series import Panel, SeriesOptions
 from seqline.data.series.panels import panel_rows, reading_back
-from seqline.data.series.reading import read_panel
+from seqline.data.series.reading import options_of, read_panel
 from seqline.data.series.writing import rows_csv
 from seqline.errors import Stopped, UserError
 from seqline.forecast_report import forecast
@@ -29,6 +29,8 @@ from seqline.series_corpus import fingerprint_of
 from seqline.training.reports import Callback
 
 PathLike = str | os.PathLike[str]
+_READING = {f"data.{field.name}" for field in fields(SeriesOptions)}
+"""Settings that say how the user's data is read, not the copy of it that a backtest trains on."""
 
 
 def _silent(_total: int) -> AbstractContextManager[Done]:
@@ -140,10 +142,21 @@ class Forecaster:
         info = self.predictor.info
         panel = self.predictor.read(data, how)
         plan = make_plan(panel, Asked(horizon or info.horizon, windows, step, season or info.season, skip_short))
-        if fingerprint_of(panel) == self.predictor.config.data.fingerprint:
-            note = f"{info.architecture} was trained on this very data, which flatters it: give what came later, or use --archs"
-            plan = replace(plan, notes=(*plan.notes, note))
+        plan = replace(plan, notes=(*plan.notes, *self._flattered(plan)))
         return backtest(plan, [Model(info.architecture, self.predictor, info.levels)], counting)
+
+    def _flattered(self, plan: Plan) -> list[str]:
+        """Say what of the scored lies in the time that the run was trained on; of rows without times, if all are the same."""
+        info, fix = self.predictor.info, "which flatters it: give what came later, or use --archs"
+        if plan.panel.frequency.is_row:
+            is_same = fingerprint_of(plan.panel) == self.predictor.config.data.fingerprint
+            return [f"{info.architecture} was trained on this very data, {fix}"] if is_same else []
+        known, all_points = plan.num_scored(info.trained_until)
+        if not known:
+            return []
+        return [
+            f"{known:,} of {all_points:,} points to forecast lie in the time that {info.architecture} was trained on, {fix}"
+        ]
 
 
 class Fitting(NamedTuple):
@@ -197,15 +210,18 @@ def backtest_architectures(
         with_model(config, find_recipe(arch), "tiny" if config.model.size == "auto" else config.model.size)
     if out is not None:
         files.refuse_taken(out)
-    panel = read_panel(data, target=fitting.target, how=fitting.how)
-    plan = make_plan(panel, asked._replace(horizon=asked.horizon or max(1, asked.season or panel.frequency.season)))
+    given = training_config(archs[0], fitting).data  # settings and arguments alike: what is scored is what was trained
+    how, season = options_of(given), asked.season or given.season
+    panel = read_panel(data, target=given.target or None, how=how)
+    horizon = asked.horizon or given.horizon or max(1, season or panel.frequency.season)
+    skip_short = asked.skip_short or given.skip_short
+    plan = make_plan(panel, asked._replace(horizon=horizon, season=season, skip_short=skip_short))
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "before.csv")
-        files.write_text(path, rows_csv(panel_rows(plan.before(), fitting.how)))
-        season = {} if asked.season is None else {"data.season": asked.season}
-        own = Fitting(
-            path, panel.targets, plan.asked.horizon, reading_back(panel, fitting.how), {**season, **fitting.settings}
-        )
+        files.write_text(path, rows_csv(panel_rows(plan.before(), how)))
+        settings = {key: value for key, value in fitting.settings.items() if key not in _READING}
+        settings |= {} if season is None else {"data.season": season}
+        own = Fitting(path, panel.targets, horizon, reading_back(panel, how), settings)
         runs = Path(scratch, "runs") if out is None else Path(out)
         models = [_trained(arch, own, runs / arch, running) for arch in archs]
         return backtest(plan, models, running.counting)
@@ -216,12 +232,11 @@ def _trained(arch: str, fitting: Fitting, folder: Path, running: Running) -> Mod
     running.say(f"{arch}: training on what lies before the backtest")
     callbacks, should_stop, say, _ = running
     with naming(fitting.train, "the data before the backtest"):
-        trained = train_run(
-            training_config(arch, fitting), folder, callbacks=callbacks, should_stop=should_stop, say=say
-        )
+        config = training_config(arch, fitting)
+        trained = train_run(config, folder, callbacks=callbacks, should_stop=should_stop, say=say)
     if trained.result.reason in ("interrupted", "terminated"):
         raise Stopped(trained.result.reason)
-    predictor = Predictor.load(trained.folder)
+    predictor = Predictor.load(trained.folder, device=config.training.device)
     return Model(arch, predictor, predictor.info.levels)
 
 

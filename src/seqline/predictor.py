@@ -18,7 +18,7 @@ from seqline.data.loader import plan_in_order
 from seqline.data.series import Panel, SeriesOptions
 from seqline.data.series.calendar import future_times
 from seqline.data.series.frequency import Frequency
-from seqline.data.series.reading import read_panel
+from seqline.data.series.reading import options_of, read_panel
 from seqline.errors import UserError
 from seqline.forecasting.coder import SeriesCoder
 from seqline.forecasting.inputs import ForecastBatch, Inputs
@@ -68,6 +68,7 @@ class Info(NamedTuple):
     frequency: of its steps. zone: of the local time. season: steps, 1 = none. horizon: steps it was trained for.
     longest: most points of a history that it reads; of a longer one it reads the end. levels: the quantiles it was trained
     for, between the least and greatest of which any can be asked for; () = any between 0 and 1; None: it gives none.
+    trained_until: the last time that it was trained on, microseconds since 1970 UTC or a row number.
     """
 
     architecture: str
@@ -82,6 +83,7 @@ class Info(NamedTuple):
     horizon: int
     longest: int
     levels: tuple[float, ...] | None
+    trained_until: int
 
 
 class Predictor:
@@ -105,6 +107,7 @@ class Predictor:
             architecture=recipe.name, strategy=settings.strategy, targets=coder.targets, known=coder.known,
             past=coder.past, static=coder.static, frequency=coder.step, zone=coder.zone, season=coder.season,
             horizon=coder.horizon, longest=coder.longest, levels=self.distribution.levels,
+            trained_until=coder.trained_until,
         )  # fmt: skip
 
     @classmethod
@@ -131,8 +134,7 @@ class Predictor:
     @property
     def options(self) -> SeriesOptions:
         """How the run read its data; to be changed by `dataclasses.replace` where histories are written otherwise."""
-        data = self.config.data
-        return SeriesOptions(**{name: getattr(data, name) for name in SeriesOptions.__dataclass_fields__})
+        return options_of(self.config.data)
 
     def read(self, data: Any, how: SeriesOptions | None = None) -> Panel:
         """Read histories for this run: its columns by name. A history of one point takes the run's frequency.

@@ -251,8 +251,9 @@ def _read(config: Config, say: Say) -> Corpus:
 
 def _finish(session: _Session, folder: Path, result: TrainingResult) -> dict[str, Any]:
     best, progress = result.best, result.progress
+    task = session.config.data.task
     facts = {
-        "task": session.config.data.task,
+        "task": task,
         "architecture": session.config.model.architecture,
         "num_parameters": num_parameters(session.model),
         "weights": best.label if best else f"last, at step {progress.step}",
@@ -260,7 +261,7 @@ def _finish(session: _Session, folder: Path, result: TrainingResult) -> dict[str
         "steps": progress.step,
         "target_tokens_seen": progress.tokens_seen,
         "training_seconds": round(progress.seconds, 1),
-        "validation": {"nats_per_token": best.validation.loss, **best.validation.scores} if best else None,
+        "validation": {TASKS[task].loss_name: best.validation.loss, **best.validation.scores} if best else None,
         "data_sha256": session.fingerprint,
         "threads": torch.get_num_threads(),
     }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Any, cast
 
 import numpy as np
@@ -14,8 +16,8 @@ from seqline import files
 from seqline.config import Config, DataConfig
 from seqline.corpus import Corpus, Prepared
 from seqline.data.loader import plan_epoch, plan_in_order
-from seqline.data.series import Panel, SeriesOptions
-from seqline.data.series.reading import read_panel
+from seqline.data.series import Panel
+from seqline.data.series.reading import options_of, read_panel
 from seqline.errors import UserError
 from seqline.evaluation.series_metrics import Tally, seasonal_scale
 from seqline.forecasting.choosing import squared_errors
@@ -25,6 +27,7 @@ from seqline.forecasting.inputs import ForecastBatch, Inputs
 from seqline.forecasting.scaling import denormalise
 from seqline.forecasting.windows import TrainingWindows, Windows, training_windows
 from seqline.models.forecaster import Forecaster
+from seqline.models.skips import MOST_LAGS
 from seqline.run_folder import find_recipe
 from seqline.sections import validate_section
 from seqline.tasks import TASKS
@@ -36,16 +39,8 @@ MOST_WINDOWS = 16_384  # of an epoch
 MOST_FITTED = 8192  # windows that the plain forecast is fitted on
 SEASONS_SEEN, MOST_LOOKBACK = 7, 512
 MOST_STEPS = 96  # of an encoder; longer histories are read several points a step
-MOST_LAGS = 336
 SHARE_HELD_OUT = 0.1
 VALIDATION_TOKENS = 8192
-
-
-def options_of(data: DataConfig) -> SeriesOptions:
-    """Return how a run reads its files."""
-    return SeriesOptions(
-        **{name: getattr(data, name) for name in SeriesOptions.__dataclass_fields__ if name in DataConfig.model_fields}
-    )
 
 
 class SeriesCorpus(Corpus):
@@ -62,9 +57,15 @@ class SeriesCorpus(Corpus):
         self.panel, left_out = _long_enough(panel, self.horizon, data)
         lengths = [len(one) for one in self.panel.series]
         self.ends = [length - _held_out(length, self.horizon, data.holdout) for length in lengths]
-        held = sum(lengths) - sum(self.ends)
-        self.notes = (*panel.notes, *left_out, _validation_note(held, len(lengths), data.holdout))
+        held = [length - end for length, end in zip(lengths, self.ends, strict=True)]
         longest = max(max(self.ends) - self.horizon, 1)
+        less = data.lookback is not None and data.lookback > longest
+        cut = (
+            [f"histories of up to {longest:,} points, not {data.lookback:,}: no training span holds longer ones"]
+            if less
+            else []
+        )
+        self.notes = (*panel.notes, *left_out, *cut, _validation_note(held, data.holdout))
         self.lookback = min(data.lookback or min(SEASONS_SEEN * max(season, self.horizon), MOST_LOOKBACK), longest)
         self.fingerprint = fingerprint_of(self.panel)
         self.found: tuple[str, ...] = ()
@@ -88,6 +89,11 @@ class SeriesCorpus(Corpus):
             )
             self.found = (str(errors),)
             chosen["model.instance_norm"] = not errors.level_counts
+        if model.get("skip") == "season" and self.lookback < self.season:
+            what = f"season needs histories of a season, {self.season:,} points, and the longest here have {self.lookback:,}"
+            raise UserError(
+                what, where="model.skip", fix="set last or linear, a smaller data.season, or a larger data.lookback"
+            )
         if is_linear and "skip_length" not in model:
             chosen["model.skip_length"] = min(self.lookback, MOST_LAGS)
         return config.replace(**chosen)
@@ -111,6 +117,7 @@ class PreparedSeries(Prepared):
         self.distribution: Distribution = settings.make_distribution()  # pyright: ignore[reportAttributeAccessIssue]
         options = settings.inputs(coder.vocabulary)  # pyright: ignore[reportAttributeAccessIssue]
         self.corpus, self.coder, self.patch, self.notes = corpus, coder, options.patch, corpus.found
+        self.seed = config.training.seed
         self.inputs = Inputs(coder, options, corpus.panel, 0)
         series = corpus.panel.series
         masks = [one.is_observed[:end] for one, end in zip(series, corpus.ends, strict=True)]
@@ -161,17 +168,21 @@ class PreparedSeries(Prepared):
 
     def num_batches(self, batch_tokens: int) -> int:
         """Count the batches of the first epoch."""
-        return len(self._plan(0, batch_tokens, 0))
+        return len(self._plan(0, batch_tokens, self.seed))
 
     def widest(self, batch_tokens: int) -> list[int]:
-        """Return a window with the longest history."""
-        chosen, steps = self._draw(0, 0)
-        return [int(chosen[int(np.argmax(steps))])]
+        """Return a window with the longest history, in the first epoch that draws it whole."""
+        most = np.minimum(self.windows.origin, self.windows.longest)
+        longest = np.flatnonzero(most == most.max())
+        for epoch in count():
+            whole = self.windows.draw(self.seed, epoch, longest).lengths == most.max()
+            if whole.any():
+                return [epoch * len(self.windows) + int(longest[whole.argmax()])]
+        raise AssertionError  # every epoch draws half of them whole
 
     def tally(self, batch_tokens: int) -> str:
         """Say how many windows there are."""
-        count = len(self.corpus.panel.series)
-        return f"{len(self.windows):,} training windows of {count:,} series"
+        return f"{len(self.windows):,} training windows of {len(self.corpus.panel.series):,} series"
 
     def training_task(self, config: Config) -> TrainingTask:
         """Return batches of windows, the loss of their targets, and validation."""
@@ -215,12 +226,12 @@ class PreparedSeries(Prepared):
         plans = plan_in_order(self._steps(windows.lengths), VALIDATION_TOKENS)
 
         def validate(model: Module) -> Validation:
-            tally, loss, count = Tally(), 0.0, 0
+            tally, loss, num_values = Tally(), 0.0, 0
             for rows in plans:
                 part = windows.take(rows)
                 given = self._batch(part, device)
                 batch, sums = given[0], self._loss(model, given)
-                loss, count = loss + float(sums.loss), count + sums.num_tokens
+                loss, num_values = loss + float(sums.loss), num_values + sums.num_tokens
                 point = model(batch.history)[..., 0].double().cpu().numpy()
                 target, wanted = batch.target.double().cpu().numpy(), batch.is_wanted.cpu().numpy()
                 tally.add(
@@ -229,7 +240,7 @@ class PreparedSeries(Prepared):
                 )  # fmt: skip
             score = tally.result()
             found = {"mae": score.mae, "rmse": score.rmse, "mase": score.mase}
-            loss = loss / max(1, count)
+            loss = loss / max(1, num_values)
             return Validation(loss, {name: value for name, value in found.items() if value is not None}, -loss)
 
         return validate
@@ -244,8 +255,8 @@ class PreparedSeries(Prepared):
         inside = np.flatnonzero(found.origin >= np.array(firsts)[found.series]) if len(found) else np.zeros(0, np.int64)
         if not len(inside):
             found, inside = self.windows, np.arange(len(self.windows))
-        count = min(len(inside), config.training.validate_sentences)
-        return found.draw(0, 0, inside[np.arange(count) * len(inside) // count])
+        size = min(len(inside), config.training.validate_sentences)
+        return found.draw(0, 0, inside[np.arange(size) * len(inside) // size])
 
 
 def read(config: Config) -> SeriesCorpus:
@@ -278,13 +289,13 @@ def _long_enough(panel: Panel, horizon: int, data: DataConfig) -> tuple[Panel, l
     if not data.skip_short or len(short) == len(panel.series):
         raise UserError(what, where=data.train, fix="set data.skip_short=true, or lower data.horizon")
     kept = tuple(one for one in panel.series if len(one) >= horizon + 1)
-    return Panel(**{**panel.__dict__, "series": kept}), [f"left out {what}"]
+    return replace(panel, series=kept), [f"left out {what}"]
 
 
 def _patch(lookback: int, season: int) -> int:
-    """Return how many points a step of the encoder reads: as few as keep its steps few, in whole shares of a season."""
+    """Return how many points a step of the encoder reads: as few as keep its steps few, or a few more that divide a season."""
     least = -(-lookback // MOST_STEPS)
-    return next((n for n in range(least, season + 1) if season % n == 0), least)
+    return next((n for n in range(least, 2 * least) if season % n == 0), least)
 
 
 def _held_out(length: int, horizon: int, asked: int | None) -> int:
@@ -293,8 +304,12 @@ def _held_out(length: int, horizon: int, asked: int | None) -> int:
     return wanted if length - wanted >= 2 * horizon + 1 or (asked is not None and length - asked > horizon) else 0
 
 
-def _validation_note(held: int, num_series: int, asked: int | None) -> str:
-    if not held:
-        return "validation on the training windows: the series are too short to hold points out"
+def _validation_note(held: Sequence[int], asked: int | None) -> str:
+    """Say what validates. held: points held out of each series."""
+    if not any(held):
+        why = "data.holdout is 0" if asked == 0 else "the series are too short to hold points out"
+        return f"validation on the training windows: {why}"
+    having = sum(points > 0 for points in held)
+    of = f"{having:,} of {len(held):,}" if having < len(held) else f"{len(held):,}"
     how = "" if asked is not None else " (data.holdout sets their number)"
-    return f"validation: the last {held:,} points of {num_series:,} series{how}"
+    return f"validation: the last {sum(held):,} points of {of} series{how}"

@@ -5,34 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from torch import nn
 
+from seqline.architectures.queries import QuerySettings
 from seqline.architectures.recipe import Ends, Recipe, Settings, Vocabulary
 from seqline.config import Config, Kind
 from seqline.errors import UserError
-from seqline.forecasting.building import ForecastSettings, build_forecaster, price
+from seqline.forecasting.building import build_forecaster, price
 from seqline.forecasting.building import fits as can_forecast
+from seqline.forecasting.building import settings_for as forecast_settings
 from seqline.models.classifier import Classifier, LastQuery, LearnedQuery
 from seqline.models.tagger import Tagger
 from seqline.parts.attention import Attention
 from seqline.parts.heads import VocabularyHead
-from seqline.parts.scores import AdditiveScore, DotScore, GeneralScore, Score
 from seqline.sections import Section
-
-
-class QuerySettings(Section):
-    """How a classifier attends: whose query, and how it is compared with the features."""
-
-    query: Literal["learned", "last"] = "learned"
-    query_score: Literal["dot", "general", "additive"] = "dot"
-
-    def make_score(self, size: int) -> Score:
-        """Return the score part for queries and features of one width."""
-        if self.query_score == "dot":
-            return DotScore()
-        return GeneralScore(size, size) if self.query_score == "general" else AdditiveScore(size, size, size)
 
 
 @dataclass(frozen=True)
@@ -40,10 +28,11 @@ class Task:
     """One thing a model can be trained for.
 
     name: as in `data.task`. title: for people. command: what a trained run is used with. unit: what the loss is a mean over.
-    loss: what it is counted in.
+    loss: what it is counted in. loss_name: as reports call its mean.
     tokenizer_kind, label_smoothing: the default ones. fits: whether a recipe has what the task needs.
     build: recipe, settings and sizes (a vocabulary, or the shape of series) to a model, None where the recipe does not fit.
-    more_settings: settings of the model beside the recipe's own. is_of_text: its data is text, cut into pieces by tokenizers.
+    more_settings: a recipe to the settings of the model beside its own.
+    is_of_text: its data is text, cut into pieces by tokenizers.
     price: settings and sizes to the ends whose sizes bound the number of parameters.
     defaults: settings that suit the task, by dotted key.
     """
@@ -56,9 +45,10 @@ class Task:
     label_smoothing: float
     build: Callable[[Recipe, Any, Any], nn.Module | None]
     fits: Callable[[Recipe], bool]
-    more_settings: type[Section] | None = None
+    more_settings: Callable[[Recipe], type[Section]] | None = None
     is_of_text: bool = True
     loss: str = "nats"
+    loss_name: str = "nats_per_token"
     price: Callable[[Any, Any], Ends] = lambda settings, vocabulary: vocabulary
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
@@ -77,7 +67,7 @@ class Task:
 
     def settings_of(self, recipe: Recipe) -> type[Settings]:
         """Return the class that checks the model's settings."""
-        return _joined(self.more_settings, recipe.settings) if self.more_settings else recipe.settings
+        return _joined(self.more_settings(recipe), recipe.settings) if self.more_settings else recipe.settings
 
     def build_model(self, recipe: Recipe, settings: Any, vocabulary: Any) -> nn.Module:
         """Build the recipe's model for this task.
@@ -177,7 +167,7 @@ TASKS: dict[str, Task] = {
             label_smoothing=0.0,
             build=_classifier,
             fits=lambda recipe: recipe.features is not None,
-            more_settings=QuerySettings,
+            more_settings=lambda _: QuerySettings,
         ),
         Task(
             name="forecasting",
@@ -188,9 +178,10 @@ TASKS: dict[str, Task] = {
             label_smoothing=0.0,
             build=build_forecaster,
             fits=can_forecast,
-            more_settings=ForecastSettings,
+            more_settings=forecast_settings,
             is_of_text=False,
             loss="loss",
+            loss_name="loss_per_value",
             price=price,
             defaults={"model.size": "tiny", "training.batch_tokens": 2048, "training.validate_sentences": 1000},
         ),

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from seqline.backtesting.backtest import Backtest, backtest
-from seqline.backtesting.contestants import LEVELS, Model, baselines_of
+from seqline.backtesting.contestants import Model, baselines_of
 from seqline.backtesting.plan import Asked, Plan, make_plan
 from seqline.data.series import SeriesOptions
 from seqline.data.series.reading import read_panel
 from seqline.forecasting.baselines import BASELINES
+from seqline.forecasting.distributions import LEVELS
 
 from ..hand_made_forecasts import LastPlus, daily
 
@@ -112,11 +113,16 @@ def test_one_point_before_the_first_origin_is_enough() -> None:
 
 def test_quantiles_are_scored_at_common_levels() -> None:
     some = run(LINE, Asked(2, 3), Model("lstm", LastPlus(1.5, 2.0), (0.1, 0.5, 0.9)))
-    assert some.levels == (0.1, 0.5, 0.9)
-    assert [level for level, _ in row(some, "naive").score.pinball] == [0.1, 0.5, 0.9]
-    assert [interval.level for interval in row(some, "lstm").score.intervals] == [0.8]
+    within = tuple(n / 10 for n in range(1, 10))  # a model gives what lies between two quantiles that it learned
+    assert some.levels == within
+    assert [level for level, _ in row(some, "naive").score.pinball] == list(within)
+    assert [interval.level for interval in row(some, "lstm").score.intervals] == [0.8, 0.6, 0.4, 0.2]
     assert row(some, "lstm").score.intervals[0].coverage == 1.0
+    assert some.heading.endswith(
+        "season: 7 steps; quantiles that all give: 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9"
+    )
     every = run(LINE, Asked(2, 3), Model("lstm", LastPlus(1.5), ()), Model("point", LastPlus(), None))
+    assert every.heading.endswith("season: 7 steps")
     assert every.levels == LEVELS
     assert row(every, "point").score.intervals == ()
     header = every.table()[0].split()
@@ -151,11 +157,24 @@ def test_baselines_are_fitted_before_the_backtest() -> None:
 
 
 def test_a_series_is_forecast_alike_alone_and_among_others() -> None:
-    values = np.random.default_rng(4).normal(size=60).cumsum().tolist()
-    alone, many = run(values, Asked(2, 4)), run(values, Asked(2, 4), ids="ab")
+    values = np.random.default_rng(4).normal(size=(2, 60)).cumsum(axis=1).tolist()
+    columns = [daily(some, ids) for some, ids in zip(values, "ab", strict=True)]
+    together = {name: [*columns[0][name], *columns[1][name]] for name in columns[0]}
+    plans = [make_plan(read_panel(data), Asked(2, 4)) for data in (*columns, together)]
+    first, second, many = (
+        {one.name: one.forecast(plan, (), lambda _: None).mean for one in baselines_of(plan)} for plan in plans
+    )
     for name in BASELINES:
         if name != "linear":  # its one map is shared by all series
-            assert row(many, name).score.mae == pytest.approx(row(alone, name).score.mae, rel=1e-12)
+            assert many[name] == pytest.approx(np.concatenate([first[name], second[name]]), rel=1e-12)
+
+
+def test_climatology_of_rows_counts_steps() -> None:
+    season = np.arange(10.0).tolist() * 6
+    rows = {"ds": [5 * n for n in range(60)], "y": season}
+    plan = make_plan(read_panel(rows, how=SeriesOptions(time_unit="row")), Asked(5, 2, season=10))
+    found = backtest(plan, [])
+    assert row(found, "climatology").score.mae == pytest.approx(0.0, abs=1e-12)
 
 
 def test_unobserved_targets_count_nowhere() -> None:

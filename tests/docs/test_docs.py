@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from seqline.architectures import ARCHITECTURES
+from seqline.architectures.queries import QuerySettings
 from seqline.config import Config
 from seqline.forecasting.building import ForecastSettings
-from seqline.tasks import QuerySettings
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")])

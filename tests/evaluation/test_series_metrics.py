@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from seqline.evaluation.crps import gaussian_crps
 from seqline.evaluation.series_metrics import Tally, score_forecasts, seasonal_scale
 
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -43,7 +43,7 @@ def test_quantile_losses_by_hand() -> None:
     score = score_forecasts(window(3), window(3), quantiles=[[[[1.0, 3.0, 7.0]]]], levels=(0.1, 0.5, 0.9))
     assert [level for level, _ in score.pinball] == [0.1, 0.5, 0.9]
     assert [loss for _, loss in score.pinball] == pytest.approx([0.1 * 2, 0.0, 0.1 * 4], rel=1e-15)
-    assert score.crps == pytest.approx(2 * (0.2 + 0.0 + 0.4) / 3, rel=1e-15)
+    assert score.crps == pytest.approx(2 * (0.3 * 0.2 + 0.4 * 0.0 + 0.3 * 0.4), rel=1e-15)  # nearest: to 0.3, 0.7 and 1
     assert score.intervals == ((0.8, 1.0, 6.0),)
 
 
@@ -61,23 +61,34 @@ def test_every_pair_of_levels_is_an_interval() -> None:
     assert one.intervals == ()
 
 
+def gaussian_crps(value: float, mean: float, deviation: float) -> float:
+    """Score a normal forecast in closed form (Gneiting and Raftery 2007, equation 21, which has the other sign)."""
+    w, normal = (value - mean) / deviation, NormalDist()
+    return deviation * (w * (2 * normal.cdf(w) - 1) + 2 * normal.pdf(w) - 1 / math.sqrt(math.pi))
+
+
+def score_of_normal(levels: tuple[float, ...], values: list[float]) -> float:
+    quantiles = [NormalDist(1.0, 2.0).inv_cdf(level) for level in levels]
+    rows = np.tile(quantiles, (len(values), 1))[:, None, None]
+    target = np.array(values)[:, None, None]
+    found = score_forecasts(target, np.ones_like(target), quantiles=rows, levels=levels).crps
+    assert found is not None
+    return found
+
+
 def test_dense_quantiles_come_near_the_closed_form() -> None:
-    from statistics import NormalDist
-
     levels = tuple((n + 0.5) / 400 for n in range(400))
-    quantiles = np.array([NormalDist(1.0, 2.0).inv_cdf(level) for level in levels])[None, None, None]
     for y in (-4.0, 1.0, 2.5):
-        found = score_forecasts(window(y), window(1.0), quantiles=quantiles, levels=levels).crps
-        assert found == pytest.approx(float(gaussian_crps(y, 1.0, 2.0)), rel=2e-3)
+        assert score_of_normal(levels, [y]) == pytest.approx(gaussian_crps(y, 1.0, 2.0), rel=2e-3)
 
 
-def test_a_closed_form_stands_in_place_of_the_quantiles() -> None:
-    tally = Tally((0.5,))
-    tally.add(
-        window(1, 5), window(1, 1), quantiles=np.ones((1, 2, 1, 1)), crps=window(0.25, 3), is_observed=window(1, 0)
-    )
-    assert tally.result().crps == 0.25
-    assert tally.result().pinball == ((0.5, 0.0),)
+def test_uneven_quantiles_count_by_the_share_that_is_nearest() -> None:
+    """Of the true forecast, whose mean score is the deviation / sqrt(pi)."""
+    values = [NormalDist(1.0, 2.0).inv_cdf((n + 0.5) / 4000) for n in range(4000)]
+    few = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+    assert score_of_normal(few, values) == pytest.approx(2 / math.sqrt(math.pi), rel=0.012)
+    uneven = tuple(sorted({*few, *(n / 100 for n in range(51, 60))}))
+    assert score_of_normal(uneven, values) == pytest.approx(score_of_normal(few, values), rel=2e-3)
 
 
 def test_the_scale_of_a_training_span_by_hand() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from seqline.evaluation.crps import student_t_cdf
 from seqline.forecasting.distributions import POINT_LOSSES, Gaussian, Point, Quantiles, StudentT
+from seqline.forecasting.student_t import student_t_cdf
 
 UNIT = torch.full((1, 1, 1), 2.0)
 SQUARED = POINT_LOSSES["squared"]

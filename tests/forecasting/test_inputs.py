@@ -34,6 +34,33 @@ def batch_of(
     return inputs.batch(columns, HORIZON, has_target=has_target, dtype=torch.float64)
 
 
+def known_of(ds: list[str], trained_on: list[str]) -> list[list[float]]:
+    """Return the calendar of the steps after a history, as a run that was trained on other times sees it."""
+    trained = read_panel({"ds": trained_on, "y": wave(len(trained_on))})
+    panel = read_panel({"ds": ds, "y": wave(len(ds))})
+    coder = fit_coder(trained, [len(trained_on)], horizon=HORIZON, longest=LONGEST, season=7)
+    inputs = Inputs(coder, InputOptions(1, 2, has_instance_norm=True), panel, HORIZON)
+    windows = Windows(*(np.array([n]) for n in (0, 0, len(ds))))
+    return inputs.batch(windows, HORIZON, has_target=False, dtype=torch.float64).history.future[0].tolist()
+
+
+def test_days_are_the_same_days_however_they_are_written() -> None:
+    dates = [f"2024-01-{n:02d}" for n in range(1, 20)]
+    midnights = [f"{date}T00:00+13:00" for date in dates]
+    expected = known_of(dates, dates)
+    assert known_of(midnights, dates) == expected
+    assert known_of(dates, midnights) == expected
+    assert known_of(midnights, midnights) == expected
+
+
+def test_numbers_are_made_of_the_series_that_are_asked_for() -> None:
+    panel = panel_of(wave(30), wave(25), wave(20))
+    coder = fit_coder(panel, [20] * 3, horizon=HORIZON, longest=LONGEST, season=12)
+    inputs = Inputs(coder, InputOptions(1, 2, has_instance_norm=True), panel, HORIZON)
+    inputs.batch(Windows(*(np.array([n]) for n in (1, 0, 8))), HORIZON, has_target=True, dtype=torch.float64)
+    assert list(inputs._series) == [1]
+
+
 def test_a_batch_by_hand() -> None:
     batch = batch_of(panel_of([float(n) for n in range(30)], wave(25)), [(0, 4, 8), (1, 20, 21)])
     assert batch.history.is_real.tolist() == [[True] * 4, [True] + [False] * 3]

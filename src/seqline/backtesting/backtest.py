@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from seqline.backtesting.contestants import LEVELS, Contestant, Done, Forecasted, baselines_of
+from seqline.backtesting.contestants import Contestant, Done, Forecasted, baselines_of
 from seqline.backtesting.plan import Plan
 from seqline.data.series import Flags, Floats
 from seqline.evaluation.series_metrics import SeriesScore, Tally, score_forecasts
+from seqline.forecasting.distributions import LEVELS
 
 Counting: TypeAlias = Callable[[int], AbstractContextManager[Done]]
 """Given how many windows all contestants forecast together, opens what is told how many more are done."""
@@ -60,11 +61,13 @@ class Backtest:
         """What was forecast, in one line."""
         asked, panel = self.plan.asked, self.plan.panel
         windows = f"{asked.num_windows} windows" if asked.num_windows > 1 else "1 window"
+        few = self.levels and len(self.levels) < len(LEVELS)
+        scored = f"; quantiles that all give: {', '.join(f'{level:g}' for level in self.levels)}" if few else ""
         many = f"of each of {len(panel.series):,} series" if len(panel.series) > 1 else "of one series"
         step = asked.horizon if asked.step is None else asked.step
         return (
             f"{', '.join(panel.targets)}: the last {windows} {many}, {step} points apart, {asked.horizon} steps of "
-            f"{panel.frequency.words} each; season: {asked.season} steps"
+            f"{panel.frequency.words} each; season: {asked.season} steps{scored}"
         )
 
     def table(self) -> list[str]:

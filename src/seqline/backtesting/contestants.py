@@ -14,8 +14,6 @@ from seqline.forecasting.history import as_past
 from seqline.forecasting.windows import Windows
 from seqline.predictor import Windowed
 
-LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Quantiles that a backtest scores; the intervals of 80 % and 90 % are among them."""
 _AT_ONCE = 256
 
 
@@ -68,7 +66,7 @@ class Model:
     Args:
         name: in the table.
         predictor: the model.
-        levels: the quantiles that it can give; () = any, None = none.
+        levels: it gives quantiles between the least and the greatest of them; () = any, None = none.
     """
 
     is_baseline = False
@@ -80,8 +78,8 @@ class Model:
         """See `Contestant`."""
         if self.levels is None:
             return ()
-        known = {round(level, 9) for level in self.levels or levels}
-        return tuple(level for level in levels if round(level, 9) in known)
+        low, high = min(self.levels, default=0.0), max(self.levels, default=1.0)
+        return tuple(level for level in levels if low <= level <= high)
 
     def forecast(self, plan: Plan, levels: Sequence[float], on_done: Done) -> Forecasted:
         """See `Contestant`."""

@@ -83,9 +83,19 @@ class Plan:
         """What MASE divides by, [S F]: how far the seasonal naive forecast is off in each training span; NaN = undefined."""
         return np.stack([seasonal_scale(span.values, self.setting.period, span.mask) for span in self.training])
 
+    def num_scored(self, until: int) -> tuple[int, int]:
+        """Count the points that are forecast at a time or before it, and all; a point of two windows counts twice."""
+        windows, horizon = self.windows, self.asked.horizon
+        times = [
+            self.panel.series[n].times[origin : origin + horizon]
+            for n, origin in zip(windows.series.tolist(), windows.origin.tolist(), strict=True)
+        ]
+        return int((np.stack(times) <= until).sum()), len(times) * horizon
+
     def local(self, times: Times) -> Times:
-        """Return local times, or row numbers as they are."""
-        return local_of(times, self.panel.zone)
+        """Return local times, or the numbers of steps where times are row numbers."""
+        frequency = self.panel.frequency
+        return times // frequency.n if frequency.is_row else local_of(times, self.panel.zone)
 
     def before(self) -> Panel:
         """Return the panel as it was at the first origins: what a model may be trained on."""

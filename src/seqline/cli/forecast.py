@@ -160,7 +160,7 @@ def _summary(trained: Trained) -> list[str]:
     facts, folder = trained.facts, trained.folder
     lines = [f"{folder}: {facts['architecture']}, {facts['num_parameters']:,} parameters, {facts['weights']}"]
     if found := facts["validation"]:
-        scores = ", ".join(f"{name} {value:.4g}" for name, value in found.items() if name != "nats_per_token")
+        scores = ", ".join(f"{name} {value:.4g}" for name, value in found.items() if name != "loss_per_value")
         lines.append(f"validation: {scores}")
     return [*lines, f"forecast with: seqline forecast predict {folder} HISTORY"]
 

@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from seqline.architectures.queries import QuerySettings
 from seqline.architectures.recipe import Recipe, Values
 from seqline.errors import UserError
 from seqline.forecasting.coder import SeriesShape
 from seqline.forecasting.distributions import (
+    LEVELS,
     POINT_LOSSES,
     Distribution,
     Gaussian,
@@ -30,10 +32,7 @@ from seqline.models.forecaster import (
 )
 from seqline.models.skips import LastSkip, LinearSkip, NoSkip, SeasonSkip, Skip
 from seqline.parts.attention import Attention
-from seqline.parts.scores import AdditiveScore, DotScore, GeneralScore, Score
 from seqline.sections import KeyFault, Section
-
-LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
 def _list_to_tuple(value: Any) -> Any:
@@ -45,21 +44,19 @@ class ForecastSettings(Section):
 
     strategy: direct, all steps at once; or recursive, each from the forecast before it (recipes with a decoder).
     distribution: point, quantile (a point and quantiles), gaussian or student-t. quantiles: the levels of quantile. loss: of the
-    point. instance_norm: a history is scaled by its own mean and deviation. skip: the plain forecast that the network's output
-    is added to. skip_length: the last values that the linear one sees. patch: points that a step of the encoder reads.
-    query, query_score: how a recipe without a decoder attends to its features. None: chosen from the data.
+    point, squared when not given. instance_norm: a history is scaled by its own mean and deviation. skip: the plain forecast
+    that the network's output is added to. skip_length: the last values that the linear one sees. patch: points that a step of
+    the encoder reads. None: chosen from the data.
     """
 
     strategy: Literal["direct", "recursive"] = "direct"
     distribution: Literal["point", "quantile", "gaussian", "student-t"] = "quantile"
     quantiles: Annotated[tuple[float, ...], BeforeValidator(_list_to_tuple)] | None = None
-    loss: LossName = "squared"
+    loss: LossName | None = None
     instance_norm: bool | None = None
     skip: Literal["linear", "season", "last", "none"] | None = None
     skip_length: int | None = Field(default=None, ge=1, le=4096)
     patch: int | None = Field(default=None, ge=1, le=1024)
-    query: Literal["learned", "last"] = "last"
-    query_score: Literal["dot", "general", "additive"] = "dot"
 
     @model_validator(mode="after")
     def _check_forecast(self) -> ForecastSettings:
@@ -68,6 +65,9 @@ class ForecastSettings(Section):
                 raise KeyFault("quantiles", f"are for distribution quantile, and this is {self.distribution}")
             if not self.quantiles or not all(a < b for a, b in pairwise((0.0, *self.quantiles, 1.0))):
                 raise KeyFault("quantiles", "expected ascending levels over 0 and under 1")
+        if self.loss is not None and self.distribution in ("gaussian", "student-t"):
+            what = f"is for distribution point or quantile; {self.distribution} is trained by its likelihood"
+            raise KeyFault("loss", what)
         if self.skip == "linear" and self.strategy == "recursive":
             raise KeyFault(
                 "skip", "linear has a map for every step, which strategy recursive has not; set last or season"
@@ -88,10 +88,11 @@ class ForecastSettings(Section):
 
     def make_distribution(self) -> Distribution:
         """Return what is said of a step."""
+        point_loss = POINT_LOSSES[self.loss or "squared"]
         if self.distribution == "quantile":
-            return Quantiles(self.quantiles or LEVELS, POINT_LOSSES[self.loss])
+            return Quantiles(self.quantiles or LEVELS, point_loss)
         if self.distribution == "point":
-            return Point(POINT_LOSSES[self.loss])
+            return Point(point_loss)
         return Gaussian() if self.distribution == "gaussian" else StudentT()
 
     def make_skip(self, shape: SeriesShape) -> Skip:
@@ -105,16 +106,21 @@ class ForecastSettings(Section):
             return SeasonSkip(shape.season)
         return LastSkip() if self.skip_name == "last" else NoSkip()
 
-    def make_score(self, size: int) -> Score:
-        """Return the score part for queries and features of one width."""
-        if self.query_score == "dot":
-            return DotScore()
-        return GeneralScore(size, size) if self.query_score == "general" else AdditiveScore(size, size, size)
-
     def inputs(self, shape: SeriesShape) -> InputOptions:
         """Return what the settings say of a model's inputs."""
         recent = {"linear": self.skip_length or max(1, shape.season), "season": shape.season}.get(self.skip_name, 1)
         return InputOptions(self.patch or 1, recent, self.has_instance_norm)
+
+
+class QueriedSettings(ForecastSettings, QuerySettings):
+    """The same for a recipe without a decoder, whose features a query reads: of the last step when not given."""
+
+    query: Literal["learned", "last"] = "last"
+
+
+def settings_for(recipe: Recipe) -> type[ForecastSettings]:
+    """Return the settings that forecasting adds to a recipe."""
+    return ForecastSettings if recipe.build is not None else QueriedSettings
 
 
 def fits(recipe: Recipe) -> bool:

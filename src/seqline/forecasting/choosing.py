@@ -19,13 +19,13 @@ from seqline.forecasting.coder import fit_coder, series_unit
 from seqline.forecasting.inputs import InputOptions, Inputs
 from seqline.forecasting.windows import Windows, training_windows
 from seqline.models.forecaster import History
-from seqline.models.skips import LinearSkip
+from seqline.models.skips import MOST_LAGS, LinearSkip
 
 MOST_WINDOWS = 2048
 SHARE_SCORED = 0.25
 SEASONS_SEEN = 7
-GAIN = 0.95
-SMALLEST = 0.01  # below it both forecasts are right
+GAIN = 0.95  # a forecast that moves with its history is given up for a twentieth, which is more than chance makes of it
+SMALLEST = 0.01  # of the variance: below it both forecasts are right
 
 
 class Errors(NamedTuple):
@@ -90,8 +90,10 @@ def squared_errors(panel: Panel, ends: Sequence[int], *, horizon: int, longest: 
     count = min(len(inside), MOST_WINDOWS)
     wanted = scored.draw(0, 0, inside[np.arange(count) * len(inside) // count])
 
+    num_recent = max(1, min(season, longest, MOST_LAGS))
+
     def error(has_instance_norm: bool) -> float:
-        inputs = Inputs(coder, InputOptions(1, max(1, season), has_instance_norm), panel, 0)
+        inputs = Inputs(coder, InputOptions(1, num_recent, has_instance_norm), panel, 0)
         return _squared_error(inputs, fitted, wanted, units)
 
     return Errors(error(True), error(False))

@@ -48,6 +48,7 @@ class SeriesCoder:
         season: steps, 1 = none.
         horizon: H, steps that are forecast.
         longest: most points of a history.
+        trained_until: the last time of the data, microseconds since 1970 UTC or a row number; what validates chose the weights.
         has_missing: the training spans held missing values; a history then has a flag for each value.
         floor_absolute, floor_relative: [F] least scales, see scaling.py.
         centre, scale: [F] of all training spans together.
@@ -65,6 +66,7 @@ class SeriesCoder:
     season: int
     horizon: int
     longest: int
+    trained_until: int
     has_missing: bool
     floor_absolute: Numbers
     floor_relative: Numbers
@@ -185,6 +187,7 @@ def fit_coder(panel: Panel, ends: Sequence[int], *, horizon: int, longest: int, 
     return SeriesCoder(
         targets=panel.targets, known=panel.known, past=panel.past, static=panel.static,
         frequency=panel.frequency.name, zone=panel.zone, season=season, horizon=horizon, longest=longest,
+        trained_until=max(int(one.times[-1]) for one in panel.series),
         has_missing=not all(mask.all() for mask in masks),
         floor_absolute=_plain(floor.absolute), floor_relative=_plain(floor.relative),
         centre=_plain(pooled.centre), scale=_plain(pooled.scale),

@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seqline.evaluation.crps import student_t_cdf
 from seqline.forecasting.history import Array
+from seqline.forecasting.student_t import student_t_cdf
 
 LossName: TypeAlias = Literal["squared", "absolute", "huber"]
 PointLoss: TypeAlias = Callable[[Tensor], Tensor]
@@ -28,6 +28,8 @@ POINT_LOSSES: dict[LossName, PointLoss] = {
     "absolute": torch.abs,
     "huber": lambda error: F.huber_loss(error, torch.zeros_like(error), reduction="none"),
 }
+LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+"""Quantiles that are fitted and scored where nobody asks for others; the intervals of 80 % and 90 % are among them."""
 _LEAST_SPREAD = 1e-3  # of the scale of the history
 _BISECTIONS = 50
 _FARTHEST = 1e6

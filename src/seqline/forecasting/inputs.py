@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,9 +73,24 @@ class Inputs:
     """
 
     def __init__(self, coder: SeriesCoder, options: InputOptions, panel: Panel, horizon: int) -> None:
-        self.coder, self.options = coder, options
+        self.coder, self.options, self.panel, self.horizon = coder, options, panel, horizon
         self.num_inputs = coder.vocabulary.num_inputs + (options.patch > 1)
-        self.series = [self._arrays(panel, one, horizon) for one in panel.series]
+        self.zone = (
+            coder.zone if coder.zone and panel.zone else panel.zone
+        )  # times without a zone are local as they stand
+        self._series: dict[int, _Arrays] = {}
+
+    def arrays(self, number: int) -> _Arrays:
+        """Return the numbers of a series, made when they are first asked for: a few windows of many series need few."""
+        if number not in self._series:
+            self._series[number] = self._arrays(self.panel, self.panel.series[number], self.horizon)
+        return self._series[number]
+
+    def of(self, series: dict[int, _Arrays]) -> Inputs:
+        """Return inputs of the same settings for series of which the numbers are at hand."""
+        other = copy(self)
+        other._series = series
+        return other
 
     def times(self, panel: Panel, series: Series, horizon: int) -> Times:
         """Return the times of a series and of the steps after it."""
@@ -97,14 +113,14 @@ class Inputs:
         num_steps = -(-(windows.origin - start) // patch)
         steps = np.zeros((size, int(num_steps.max()) * patch, self.num_inputs))
         recent = np.zeros((size, self.options.num_recent, num_targets))
-        future = np.zeros((size, horizon, self.series[0].ahead.shape[1]))
+        future = np.zeros((size, horizon, self.coder.vocabulary.num_known))
         target = np.zeros((size, horizon, num_targets))
         is_wanted = np.zeros(target.shape, dtype=bool)
         scales: list[Scale] = []
         for row, (n, first, origin) in enumerate(
             zip(windows.series.tolist(), start.tolist(), windows.origin.tolist(), strict=True)
         ):
-            one = self.series[n]
+            one = self.arrays(n)
             scale, values = self._history(one, first, origin)
             end = int(num_steps[row]) * patch
             steps[row, end - len(values) : end, :num_targets] = values
@@ -150,7 +166,7 @@ class Inputs:
     def _arrays(self, panel: Panel, series: Series, horizon: int) -> _Arrays:
         times = self.times(panel, series, horizon)
         coder = self.coder
-        calendar = calendar_features(times, panel.frequency, coder.zone)
+        calendar = calendar_features(times, panel.frequency, self.zone)
         known = normalise(series.known, Scale(np.array(coder.known_centre), np.array(coder.known_scale)))
         past = normalise(series.past, Scale(np.array(coder.past_centre), np.array(coder.past_scale)))
         if coder.known:

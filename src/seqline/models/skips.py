@@ -10,7 +10,11 @@ from torch import nn
 from seqline.shapes import Float, Int, Tensor
 from seqline.watch import show
 
-RIDGE = 1e-3
+MOST_LAGS = 336
+"""The most values that a linear forecast sees: two weeks of hours."""
+RIDGE, BIAS_RIDGE = 1e-3, 1e-12
+"""Shares of the sum of weights: enough that histories of a few windows give a solution, and a bias that is all but free."""
+_NO_WEIGHT = 1e-30  # where nothing was observed, all coefficients are 0
 
 
 class Skip(nn.Module, ABC):
@@ -111,18 +115,18 @@ class LinearSkip(Skip):
         """Minimize sum of weight (target - forecast)^2 + lambda (|W|^2 + |U|^2 + v^2), lambda a share of the sum of weights.
 
         Steps are fitted one by one, each on the windows in which it was observed. The products of what is seen are those of the
-        step before where the weights are, and so are computed once where nothing is missing.
+        step before where the weights are, and so are computed and factored once where nothing is missing.
         """
         every, target = self._seen(recent, num_recent).double(), (target - recent[:, -1:]).double()
         sizes = (self.weight.shape[2], self.known.shape[2], 1)
         for column in range(recent.shape[2]):
-            seen, last, products = every[..., column], None, every.new_zeros(0)
+            seen, last, factor = every[..., column], None, every.new_zeros(0)
             for step in range(target.shape[1]):
                 by = weight[:, step, column, None].double()
                 if last is None or not torch.equal(by, last):
-                    last, products = by, seen.T @ (by * seen)
+                    last, factor = by, _factor(seen, by)
                 known = torch.cat([future[:, step].double(), torch.ones_like(by)], dim=1)
-                found = _solved(seen, known, products, by, target[:, step, column, None])
+                found = _solved(seen, known, factor, by, target[:, step, column, None])
                 self.weight[column, step], self.known[column, step], self.bias[column, step] = found.split(sizes)
 
     def _seen(self, recent: Float[Tensor, "B K F"], num_recent: Int[Tensor, " B"]) -> Float[Tensor, "B K_ F"]:
@@ -143,20 +147,31 @@ class LinearSkip(Skip):
         return forecast
 
 
+def _factor(seen: Float[Tensor, "W K"], by: Float[Tensor, "W 1"]) -> Float[Tensor, "K K"]:
+    """Return the Cholesky factor of sum by seen seen^T + lambda I."""
+    penalty = RIDGE * by.sum().clamp(min=_NO_WEIGHT)
+    return torch.linalg.cholesky(
+        seen.T @ (by * seen) + penalty * torch.eye(seen.shape[1], device=seen.device, dtype=seen.dtype)
+    )
+
+
 def _solved(
     seen: Float[Tensor, "W K"],
     known: Float[Tensor, "W C"],
-    products: Float[Tensor, "K K"],
+    factor: Float[Tensor, "K K"],
     by: Float[Tensor, "W 1"],
     target: Float[Tensor, "W 1"],
 ) -> Float[Tensor, " K+C"]:
-    """Return the coefficients of `seen` and `known`, the last of them the bias, which is free but where all weights are 0.
+    """Return the coefficients of `seen` and `known`, the last of them the bias.
 
-    products: sum of by seen seen^T.
+    The normal equations [A B; B^T D] of both, A factored: `known` by the Schur complement D - B^T A^-1 B, `seen` from it.
     """
-    mixed = seen.T @ (by * known)
-    left = torch.cat([torch.cat([products, mixed], dim=1), torch.cat([mixed.T, known.T @ (by * known)], dim=1)])
-    penalty = torch.full_like(left[0], RIDGE)
-    penalty[-1] = 1e-12
-    right = torch.cat([seen.T @ (by * target), known.T @ (by * target)])
-    return torch.linalg.solve(left + (penalty * by.sum().clamp(min=1e-30)).diag(), right[:, 0])
+    mixed, alone = seen.T @ (by * known), seen.T @ (by * target)
+    by_mixed, by_alone = torch.cholesky_solve(torch.cat([mixed, alone], dim=1), factor).split(
+        [known.shape[1], 1], dim=1
+    )
+    penalty = torch.full_like(known[0], RIDGE)
+    penalty[-1] = BIAS_RIDGE
+    own = known.T @ (by * known) + (penalty * by.sum().clamp(min=_NO_WEIGHT)).diag()
+    of_known = torch.linalg.solve(own - mixed.T @ by_mixed, known.T @ (by * target) - mixed.T @ by_alone)
+    return torch.cat([by_alone - by_mixed @ of_known, of_known])[:, 0]

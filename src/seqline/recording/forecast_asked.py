@@ -14,7 +14,7 @@ from seqline.forecasting.windows import Windows
 
 LENGTHS = tuple(range(5, 55, 5))
 """Histories that are tried beside the whole one."""
-LEVELS = (0.1, 0.25, 0.75, 0.9)
+DRAWN_LEVELS = (0.1, 0.25, 0.75, 0.9)
 
 
 @dataclass(frozen=True)
@@ -122,4 +122,4 @@ def _levels(trained: tuple[float, ...] | None) -> tuple[float, ...]:
     if trained is None:
         return ()
     low, high = min(trained or (0.0,)), max(trained or (1.0,))
-    return tuple(dict.fromkeys(min(max(level, low), high) for level in LEVELS))
+    return tuple(dict.fromkeys(min(max(level, low), high) for level in DRAWN_LEVELS))

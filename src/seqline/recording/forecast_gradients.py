@@ -11,7 +11,6 @@ so central differences give it to about 1e-8, whatever scaling, filling and cutt
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -85,19 +84,18 @@ def _of_window(inputs: Inputs, window: Windows, target: int, network: tuple[Arra
 def _moved(inputs: Inputs, window: Windows, target: int, places: np.ndarray, by: float) -> tuple[Array, ...]:
     """Return the slopes of `steps` [V S I], `recent` [V K F], centre [V] and scale [V] with respect to V values of a window."""
     (n,), (start,), (origin,) = (column.tolist() for column in window)
-    whole, here = inputs.series[n], slice(start, origin)
+    whole, here = inputs.arrays(n), slice(start, origin)
     own = replace(
         whole, values=whole.values[here], is_observed=whole.is_observed[here], ahead=whole.ahead[start:], rest=whole.rest[here]
     )  # fmt: skip
 
     def batch_of(amount: float) -> ForecastBatch:
-        series = []
-        for place in places.tolist():
+        series = {}
+        for number, place in enumerate(places.tolist()):
             values = own.values.copy()
             values[place, target] += amount
-            series.append(replace(own, values=values))
-        probe = copy(inputs)
-        probe.series = series
+            series[number] = replace(own, values=values)
+        probe = inputs.of(series)
         count = len(places)
         all_alike = Windows(np.arange(count), np.zeros(count, np.int64), np.full(count, origin - start))
         return probe.batch(all_alike, 1, has_target=False, dtype=torch.float64)

@@ -39,7 +39,7 @@ PADDINGS = (7, 3, 1, 0)
 MOST_LENGTHS = 128
 """So many lengths of a history are tried one after the other, beyond them some."""
 FACTOR = 4.0
-LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+CHECKED_LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +300,7 @@ def quantiles_law(subject: ForecastSubject) -> Finding:
     """Quantiles rise with their levels."""
     worst, given = Worst("quantiles"), subject.predictor.info.levels or ()
     low, high = min(given or (0.0,)), max(given or (1.0,))
-    levels = sorted({*given, *(level for level in LEVELS if low <= level <= high)})
+    levels = sorted({*given, *(level for level in CHECKED_LEVELS if low <= level <= high)})
     found = subject.predictor.windows(subject.panel, subject.windows, quantiles=levels).quantiles
     for lower, upper in pairwise(levels):
         for row, gap in enumerate(found[lower] - found[upper]):

@@ -80,6 +80,14 @@ def test_polars_dates_and_text() -> None:
     assert isinstance(forecast(pa.table({"ds": ["2024-01-01", "2024-01-02"], "y": [1, 2]})), pl.DataFrame)
 
 
+def test_columns_whose_names_are_no_texts() -> None:
+    how = SeriesOptions(time="0", id="1")
+    columns = {0: ["2024-01-01", "2024-01-02"], 1: [3, 3], "y": [1, 2]}
+    expected = {"1": [3, 3], "0": ["2024-01-03", "2024-01-04"], "y": [0.5, 1.5]}
+    assert forecast(columns, how) == expected
+    assert forecast(pd.DataFrame(columns), how).to_dict("list") == expected
+
+
 def test_a_dict_stays_one() -> None:
     assert forecast({"unique_id": [3, 3], "ds": ["2024-01-01", "2024-01-02"], "y": [1, 2]}) == {
         "unique_id": [3, 3], "ds": ["2024-01-03", "2024-01-04"], "y": [0.5, 1.5],

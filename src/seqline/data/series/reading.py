@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,12 +26,20 @@ from seqline.data.series.times import ReadTimes
 from seqline.data.series.zones import check_zone, utc_of
 from seqline.errors import UserError, did_you_mean
 
+if TYPE_CHECKING:
+    from seqline.config import DataConfig
+
 _CHOICES = {
     "missing": ("refuse", "mask", "interpolate"),
     "repeated": ("refuse", "order", "first", "second"),
     "skipped": ("refuse", "drop"),
     "time_unit": ("", "row", "s", "ms", "us", "ns"),
 }
+
+
+def options_of(data: DataConfig) -> SeriesOptions:
+    """Return how the series of a run are read, as its config says."""
+    return SeriesOptions(**{field.name: getattr(data, field.name) for field in fields(SeriesOptions)})
 
 
 def read_panel(

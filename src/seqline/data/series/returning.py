@@ -43,6 +43,7 @@ def returned(history: Any, panel: Panel, columns: Columns, times: Times) -> Any:
 
 def _dict(history: Mapping[str, Any], panel: Panel, columns: Columns, times: Times) -> dict[str, Any]:
     found: dict[str, Any] = dict(columns)
+    history = {str(name): column for name, column in history.items()}
     if panel.time_column:
         found[panel.time_column] = _like(history[panel.time_column], panel, columns, times)
     if panel.id_column:
@@ -63,7 +64,8 @@ def _like(given: Sequence[Any], panel: Panel, columns: Columns, times: Times) ->
 def _pandas(history: Any, panel: Panel, columns: Columns, times: Times) -> Any:
     pd = importlib.import_module("pandas")
     name = panel.time_column
-    is_column = name in map(str, history.columns)
+    history = history.set_axis(history.columns.map(str), axis=1)
+    is_column = name in history.columns
     frame = pd.DataFrame(columns)
     if name:
         given = history[name] if is_column else history.index.to_series()

@@ -1,12 +1,4 @@
-"""The continuous ranked probability score of a normal and of a Student-t forecast, in closed form, with numpy alone.
-
-    CRPS(F, y) = integral of (F(x) - [y <= x])^2 dx
-
-It has the unit of y, is least in the mean for the true distribution, and is |y - f| for a forecast of the one value f.
-
-*Source*: Gneiting and Raftery 2007, "Strictly Proper Scoring Rules, Prediction, and Estimation", section 4.2; the closed forms:
-Jordan, Krüger and Lerch 2019, "Evaluating Probabilistic Forecasts with scoringRules", appendix A.
-"""
+"""The distribution function of Student's t, with numpy alone."""
 
 from __future__ import annotations
 
@@ -22,58 +14,6 @@ _lgamma = np.frompyfunc(math.lgamma, 1, 1)
 _MANY_DEGREES = 2e3  # from here on two terms of an expansion are exact to 1e-10
 _LARGE = 100.0  # from here on Stirling's series is exact to the last digits
 _MOST_TERMS = 500  # of the continued fraction; about sqrt(df) are needed
-
-
-def gaussian_crps(value: ArrayLike, mean: ArrayLike, deviation: ArrayLike) -> Array:
-    """Score normal forecasts: s (w (2 Phi(w) - 1) + 2 phi(w) - 1 / sqrt(pi)), w = (y - mean) / s.
-
-    Args:
-        value: [...] what came.
-        mean: [...] of the forecast, in the unit of `value`.
-        deviation: [...] standard deviation, 0 or more; 0 is a forecast of the one value `mean`.
-
-    Returns:
-        [...] 0 or more, in the unit of `value`.
-
-    Raises:
-        ValueError: a negative deviation.
-    """
-    distance, scale, w = _standardised(value, mean, deviation)
-    density = np.exp(-(w**2) / 2) / math.sqrt(2 * math.pi)
-    score = scale * (w * (2 * _normal_cdf(w) - 1) + 2 * density - 1 / math.sqrt(math.pi))
-    return np.where(scale > 0, score, np.abs(distance))
-
-
-def student_t_crps(value: ArrayLike, df: ArrayLike, location: ArrayLike, scale: ArrayLike) -> Array:
-    """Score Student-t forecasts.
-
-        s (w (2 F(w) - 1) + 2 f(w) (df + w^2) / (df - 1) - 2 sqrt(df) / (df - 1) B(1/2, df - 1/2) / B(1/2, df/2)^2)
-
-    with w = (y - location) / s, and f and F the density and the distribution function of t with df degrees of freedom.
-
-    Args:
-        value: [...] what came.
-        df: [...] degrees of freedom, over 1: with fewer the score is infinite.
-        location: [...] of the forecast, in the unit of `value`.
-        scale: [...] 0 or more (not the standard deviation); 0 is a forecast of the one value `location`.
-
-    Returns:
-        [...] 0 or more, in the unit of `value`.
-
-    Raises:
-        ValueError: a negative scale, or df of 1 or less.
-    """
-    distance, spread, w = _standardised(value, location, scale)
-    degrees = np.asarray(df, dtype=np.float64)
-    if not (degrees > 1).all():
-        raise ValueError("the score of a Student-t forecast is finite only for more than 1 degree of freedom")
-    log_density = _log_gamma_step(degrees / 2) - np.log(degrees * math.pi) / 2
-    # f(w) (df + w^2) = df exp(log f(0) - (df - 1) / 2 log(1 + w^2 / df)): no product of something huge with 0.
-    middle = 2 * degrees / (degrees - 1) * np.exp(log_density - (degrees - 1) / 2 * np.log1p(w**2 / degrees))
-    beta_ratio = np.exp(2 * _log_gamma_step(degrees / 2) - _log_gamma_step(degrees - 0.5)) / math.sqrt(math.pi)
-    last = 2 * np.sqrt(degrees) / (degrees - 1) * beta_ratio
-    score = spread * (w * (2 * student_t_cdf(w, degrees) - 1) + middle - last)
-    return np.where(spread > 0, score, np.abs(distance))
 
 
 def student_t_cdf(x: ArrayLike, df: ArrayLike) -> Array:
@@ -100,15 +40,6 @@ def student_t_cdf(x: ArrayLike, df: ArrayLike) -> Array:
     tail = np.where(is_far, beta, 1 - beta) / 2
     exact = np.where(at > 0, 1 - tail, tail)
     return np.where(degrees > _MANY_DEGREES, _near_normal_cdf(at, np.maximum(degrees, _MANY_DEGREES)), exact)
-
-
-def _standardised(value: ArrayLike, location: ArrayLike, scale: ArrayLike) -> tuple[Array, Array, Array]:
-    """Return y - location, the scale, and their quotient, 0 where the scale is 0."""
-    spread = np.asarray(scale, dtype=np.float64)
-    if not (spread >= 0).all():
-        raise ValueError("expected scales of 0 or more")
-    distance, spread = np.broadcast_arrays(np.asarray(value, dtype=np.float64) - np.asarray(location), spread)
-    return distance, spread, np.divide(distance, spread, out=np.zeros_like(distance), where=spread > 0)
 
 
 def _normal_cdf(x: Array) -> Array:
