@@ -46,6 +46,19 @@ def fail_at(monkeypatch: pytest.MonkeyPatch, count: int, error: BaseException, i
     return done
 
 
+def test_outputs_over_inputs_are_refused(tmp_path: Path) -> None:
+    folder, file = tmp_path / "run", tmp_path / "a.csv"
+    folder.mkdir()
+    file.write_text("a")
+    (tmp_path / "link.csv").symlink_to(file)
+    inside = folder / "x.csv", folder / "deep" / "x.csv", folder
+    for taken in (file, tmp_path / "link.csv", folder / ".." / "a.csv", *inside):
+        with pytest.raises(UserError, match="would be written over what is read"):
+            files.refuse_inputs(taken, folder, str(file), "a sentence", "x" * 5000, "-")
+    files.refuse_inputs(tmp_path / "b.csv", folder, file, "a sentence\0")
+    files.refuse_inputs(tmp_path / "runs.csv", folder)
+
+
 def test_read_gives_the_bytes_written(tmp_path: Path) -> None:
     data = bytes(range(256)) * 5
     files.write_bytes(tmp_path / "new" / "a", data)

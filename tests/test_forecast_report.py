@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,11 @@ def test_json_holds_the_numbers_of_the_rows() -> None:
 def test_two_columns_of_one_name_are_refused() -> None:
     data = {"ds": ["2024-01-01", "2024-01-02"], "y": [1.0, 2.0], "y_q0.1": [3.0, 4.0]}
     panel = read_panel(data, target=["y", "y_q0.1"])
-    with pytest.raises(UserError, match=r"two columns of the forecast are called 'y_q0\.1'"):
+    with pytest.raises(UserError, match=r"two columns of the forecast would be called 'y_q0\.1'"):
         forecast(HandMade(), panel, 1, (0.1,)).columns()  # type: ignore[arg-type]
+    rows = read_panel({"ds": [4.0, 5.0]}, target="ds")  # rows without times come back with a column ds
+    with pytest.raises(UserError, match="would be called 'ds'"):
+        replace(made(1), panel=rows).columns()
 
 
 def test_a_plot_shows_more_quantiles_than_the_rows(tmp_path: Path) -> None:

@@ -81,12 +81,12 @@ def test_points_in_the_time_of_the_training_are_said_to_flatter() -> None:
     model = HandMade(1.0)
     model.info = model.info._replace(trained_until=int(model.read(daily(LINE)).series[0].times[-1]))
     for later, known in (([], 6), ([30.0], 5), ([30.0] * 5, 1)):
-        notes = Forecaster(model).backtest(daily([*LINE, *later]), 2).plan.notes  # type: ignore[arg-type]
-        assert notes == (
+        doubts = Forecaster(model).backtest(daily([*LINE, *later]), 2).doubts  # type: ignore[arg-type]
+        assert doubts == (
             f"{known} of 6 points to forecast lie in the time that lstm was trained on, which flatters it: give what came "
-            "later, or use --archs",
+            "later, or use --archs.",
         )
-    assert Forecaster(model).backtest(daily([*LINE, *[30.0] * 6]), 2).plan.notes == ()  # type: ignore[arg-type]
+    assert Forecaster(model).backtest(daily([*LINE, *[30.0] * 6]), 2).doubts == ()  # type: ignore[arg-type]
 
 
 def test_rows_without_times_are_said_to_flatter_where_they_are_the_very_same() -> None:
@@ -94,18 +94,21 @@ def test_rows_without_times_are_said_to_flatter_where_they_are_the_very_same() -
     model.info = model.info._replace(frequency=Frequency(1, "row"))
     model.config = Config().replace(**{"data.fingerprint": fingerprint_of(model.read({"y": LINE}, SeriesOptions()))})
     same = Forecaster(model).backtest({"y": LINE}, 2, season=1, how=SeriesOptions())  # type: ignore[arg-type]
-    assert same.plan.notes == (
-        "lstm was trained on this very data, which flatters it: give what came later, or use --archs",
+    assert same.doubts == (
+        "lstm was trained on this very data, which flatters it: give what came later, or use --archs.",
     )
     other = Forecaster(model).backtest({"y": LINE[1:]}, 2, season=1, how=SeriesOptions())  # type: ignore[arg-type]
-    assert other.plan.notes == ()
+    assert other.doubts == ()
 
 
 def test_levels_are_checked_and_sorted() -> None:
     assert checked_levels([0.9, 0.1]) == (0.1, 0.9)
-    for wrong in ([0.0], [1.0], [0.5, 0.5], [float("nan")]):
+    assert checked_levels(np.arange(0.1, 0.35, 0.1)) == (0.1, 0.2, 0.3)  # type: ignore[arg-type]  # 0.30000000000000004
+    for wrong in (
+        [0.0], [1.0], [0.5, 0.5], [float("nan")], [0.1234567, 0.12345671], [1e-7], [0.9999999999], "0.5", ["a"], [None], 0.5,
+    ):  # fmt: skip
         with pytest.raises(UserError, match="expected different numbers between 0 and 1"):
-            checked_levels(wrong)
+            checked_levels(wrong)  # type: ignore[arg-type]
 
 
 def test_a_training_is_given_what_differs_from_the_defaults() -> None:
@@ -129,6 +132,15 @@ def test_a_training_is_given_what_differs_from_the_defaults() -> None:
     assert (config.model.architecture, config.training.max_steps) == ("gru", 7)
     plain = training_config(None, Fitting("a.csv", None, None, SeriesOptions(), {}))
     assert plain.model_dump(exclude_unset=True) == {"data": {"task": "forecasting", "train": "a.csv"}}
+
+
+def test_what_is_said_twice_is_said_once() -> None:
+    twice = Fitting("a.csv", "y", 5, SeriesOptions(zone="UTC"), {"data.horizon": 4})
+    with pytest.raises(UserError, match=r"data.horizon: is given twice, as 5 and as 4; say it once"):
+        training_config("gru", twice)
+    with pytest.raises(UserError, match=r"data.zone: is given twice"):
+        training_config("gru", twice._replace(settings={"data.zone": "+01:00"}))
+    assert training_config("gru", twice._replace(settings={"data.horizon": 5})).data.horizon == 5
 
 
 def test_frames_are_trained_on_as_files_are(trainings: Trainings, tmp_path: Path) -> None:
@@ -192,11 +204,12 @@ def test_what_is_scored_is_what_was_trained_whichever_way_it_was_said(trainings:
     (config,), (panel,) = trainings.configs, trainings.panels
     assert (config.data.horizon, config.data.season, config.data.missing) == (3, 5, "interpolate")
     assert panel.series[0].values[20] == LINE[19]
-    own = backtest_architectures(
-        data, ["lstm"], Asked(2, 2, season=7), FITTING._replace(target=None, settings=settings)
-    )
-    assert (own.plan.asked.horizon, own.plan.asked.season) == (2, 7)
-    assert (trainings.configs[1].data.horizon, trainings.configs[1].data.season) == (2, 7)
+    for asked, said in (
+        (Asked(2, 2), "horizon: is given twice, as 2 and as 3"),
+        (Asked(3, 2, season=7), "season: is given"),
+    ):
+        with pytest.raises(UserError, match=said):
+            backtest_architectures(data, ["lstm"], asked, FITTING._replace(target=None, settings=settings))
 
 
 def test_runs_are_kept_only_where_asked(trainings: Trainings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +257,9 @@ def test_a_real_training_from_frame_to_frame(tmp_path: Path) -> None:
     again = Forecaster.load(tmp_path / "run")
     assert again.predict({"ds": ["2025-02-27"], "y": [4.0]}, quantiles=[0.1, 0.9]) == found
     tested = again.backtest(daily(values, "ab"), 2)
-    assert len(tested.plan.notes) == 1  # its own training data, although it came as a frame
+    assert len(tested.doubts) == 1  # its own training data, although it came as a frame
     assert len(tested.sentences) == 1
-    with pytest.raises(UserError, match="frequency: the run was trained on steps of 1 day, the data has 1 week"):
+    with pytest.raises(
+        UserError, match="frequency: the run was trained on steps of 1 day, the data has steps of 1 week"
+    ):
         again.predict({"ds": ["2025-01-05", "2025-01-12"], "y": [1.0, 2.0]}, how=SeriesOptions())

@@ -164,7 +164,7 @@ def test_covariates_known_ahead_are_read_and_must_reach_the_horizon(tmp_path: Pa
 
 def test_another_frequency_is_refused(lstm: Predictor) -> None:
     days = {"ds": ["2020-01-01", "2020-01-02"], "y": [1.0, 2.0]}
-    with pytest.raises(UserError, match="steps of 1 month, the data has 1 day"):
+    with pytest.raises(UserError, match="steps of 1 month, the data has steps of 1 day"):
         lstm.read(days)
 
 

@@ -139,6 +139,20 @@ def refuse_taken(path: PathLike, fix: str = "name another folder or remove this 
             raise UserError("cannot be made here", where=str(path), fix="choose another place or a shorter name")
 
 
+def refuse_inputs(path: PathLike, *inputs: PathLike) -> None:
+    """Refuse to write over what is read: one of the inputs, or a file in one that is a folder, such as a run.
+
+    Raises:
+        UserError: it would be.
+    """
+    target = os.path.realpath(path)
+    for one in map(os.fspath, inputs):
+        with suppress(OSError, ValueError):  # a text that no file could be named by
+            source = os.path.realpath(one)
+            if target == source or (os.path.isdir(source) and Path(source) in Path(target).parents):
+                raise UserError("would be written over what is read", where=str(path), fix="name another file")
+
+
 @contextmanager
 def new_folder(path: PathLike) -> Iterator[Path]:
     """Make a folder that is complete or absent: fill the yielded `path` + ".tmp"; on a clean exit it gets its name.

@@ -11,6 +11,7 @@ import numpy as np
 from seqline.data.series import Floats, Panel, Series
 from seqline.data.series.calendar import written_times
 from seqline.data.series.returning import returned
+from seqline.data.series.roles import ID_NAME, TIME_NAMES
 from seqline.data.series.writing import Columns, forecast_rows, rows_csv
 from seqline.errors import UserError
 from seqline.files import PathLike
@@ -58,11 +59,12 @@ class Forecast:
             UserError: a quantile's column has the name of another column.
         """
         names = self.names
-        keys = {self.panel.time_column, self.panel.id_column}
-        if twice := [name for n, name in enumerate(names) if name in names[:n] or name in keys]:
-            raise UserError(f"two columns of the forecast are called {twice[0]!r}", fix="rename the target")
-        values = [self._values(one) for one in self.found]
         marks = [BEYOND] if self.num_beyond else []
+        keys = {self.panel.time_column or TIME_NAMES[0], self.panel.id_column or ID_NAME, *marks}
+        if twice := [name for n, name in enumerate(names) if name in names[:n] or name in keys]:
+            what = f"two columns of the forecast would be called {twice[0]!r}"
+            raise UserError(what, where="target", fix="rename the column, and train again")
+        values = [self._values(one) for one in self.found]
         columns = forecast_rows(self.panel, values, [*names, *marks])
         for name in marks:
             columns[name] = [int(cell) for cell in columns[name]]

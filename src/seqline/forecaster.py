@@ -142,21 +142,18 @@ class Forecaster:
         info = self.predictor.info
         panel = self.predictor.read(data, how)
         plan = make_plan(panel, Asked(horizon or info.horizon, windows, step, season or info.season, skip_short))
-        plan = replace(plan, notes=(*plan.notes, *self._flattered(plan)))
-        return backtest(plan, [Model(info.architecture, self.predictor, info.levels)], counting)
+        found = backtest(plan, [Model(info.architecture, self.predictor, info.levels)], counting)
+        return replace(found, doubts=self._doubts(plan))
 
-    def _flattered(self, plan: Plan) -> list[str]:
+    def _doubts(self, plan: Plan) -> tuple[str, ...]:
         """Say what of the scored lies in the time that the run was trained on; of rows without times, if all are the same."""
-        info, fix = self.predictor.info, "which flatters it: give what came later, or use --archs"
+        info, fix = self.predictor.info, "which flatters it: give what came later, or use --archs."
         if plan.panel.frequency.is_row:
             is_same = fingerprint_of(plan.panel) == self.predictor.config.data.fingerprint
-            return [f"{info.architecture} was trained on this very data, {fix}"] if is_same else []
+            return (f"{info.architecture} was trained on this very data, {fix}",) if is_same else ()
         known, all_points = plan.num_scored(info.trained_until)
-        if not known:
-            return []
-        return [
-            f"{known:,} of {all_points:,} points to forecast lie in the time that {info.architecture} was trained on, {fix}"
-        ]
+        what = f"{known:,} of {all_points:,} points to forecast lie in the time that {info.architecture} was trained on"
+        return (f"{what}, {fix}",) if known else ()
 
 
 class Fitting(NamedTuple):
@@ -211,6 +208,9 @@ def backtest_architectures(
     if out is not None:
         files.refuse_taken(out)
     given = training_config(archs[0], fitting).data  # settings and arguments alike: what is scored is what was trained
+    for key, own, other in (("horizon", asked.horizon, given.horizon), ("season", asked.season, given.season)):
+        if own and other:
+            refuse_two_values(key, own, other)
     how, season = options_of(given), asked.season or given.season
     panel = read_panel(data, target=given.target or None, how=how)
     horizon = asked.horizon or given.horizon or max(1, season or panel.frequency.season)
@@ -251,18 +251,30 @@ def training_config(arch: str | None, fitting: Fitting) -> Config:
         UserError: an unknown setting or a value that does not fit.
     """
     defaults = SeriesOptions()
-    values: dict[str, Any] = {"data.task": "forecasting", "data.train": fitting.train, **fitting.settings}
+    given: dict[str, Any] = {}
     if arch is not None:
-        values["model.architecture"] = arch
+        given["model.architecture"] = arch
     if fitting.target is not None:
-        values["data.target"] = [fitting.target] if isinstance(fitting.target, str) else list(fitting.target)
+        given["data.target"] = [fitting.target] if isinstance(fitting.target, str) else list(fitting.target)
     if fitting.horizon is not None:
-        values["data.horizon"] = fitting.horizon
+        given["data.horizon"] = fitting.horizon
     for field in fields(defaults):
         value = getattr(fitting.how, field.name)
         if value != getattr(defaults, field.name):
-            values[f"data.{field.name}"] = list(value) if isinstance(value, tuple) else value
-    return Config().replace(**values)
+            given[f"data.{field.name}"] = list(value) if isinstance(value, tuple) else value
+    for key, value in given.items():
+        refuse_two_values(key, value, fitting.settings.get(key, value))
+    return Config().replace(**{"data.task": "forecasting", "data.train": fitting.train, **fitting.settings, **given})
+
+
+def refuse_two_values(key: str, one: Any, other: Any) -> None:
+    """Refuse what is said twice, and differently.
+
+    Raises:
+        UserError: it is.
+    """
+    if one != other:
+        raise UserError(f"is given twice, as {str(one)[:40]} and as {str(other)[:40]}", where=key, fix="say it once")
 
 
 @contextmanager
@@ -291,15 +303,19 @@ def naming(path: str, name: str) -> Iterator[None]:
 
 
 def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
-    """Return the levels of quantiles, ascending.
+    """Return the levels of quantiles, ascending, with six digits, which is how columns are named by them.
 
     Raises:
-        UserError: one that is not between 0 and 1, or is there twice.
+        UserError: one that is no number from 1e-6 to 1 - 1e-6, or is there twice.
     """
-    found = tuple(sorted(float(level) for level in levels))
-    if not all(0 < level < 1 for level in found) or len(set(found)) < len(found):
+    shown = str(levels)[:80]
+    try:
+        found = tuple(sorted(float(f"{float(level):.6g}") for level in levels))
+    except (TypeError, ValueError):
+        found = (0.0,)
+    else:
         shown = ", ".join(f"{level:g}" for level in found)
-        raise UserError(
-            f"expected different numbers between 0 and 1, got {shown}", where="quantiles", fix="such as 0.1,0.9"
-        )
+    if isinstance(levels, str) or not all(1e-6 <= level <= 1 - 1e-6 for level in found) or len({*found}) < len(found):
+        what = f"expected different numbers between 0 and 1, of six digits, got {shown}"
+        raise UserError(what, where="quantiles", fix="such as 0.1,0.9")
     return found

@@ -267,10 +267,12 @@ class Predictor:
                 what = f"the run has {kind} {', '.join(wanted) or 'none'}, the data {', '.join(came) or 'none'}"
                 raise UserError(what, where=kind, fix="give the columns that the run was trained with")
         if panel.frequency != own.step:
-            what = f"the run was trained on steps of {own.step.words}, the data has {panel.frequency.words}"
+            what = f"the run was trained on steps of {own.step.words}, the data has steps of {panel.frequency.words}"
             raise UserError(what, where="frequency", fix="bring the data to the run's frequency, or train another run")
 
     def _check_asked(self, horizon: int, quantiles: Sequence[float]) -> None:
+        if not isinstance(horizon, int) or isinstance(horizon, bool):
+            raise UserError(f"expected a whole number of steps, got {horizon!r}", where="horizon")
         if horizon < 1:
             raise UserError(f"expected 1 or more steps, got {horizon}", where="horizon")
         if horizon > self.coder.horizon and self.info.strategy != "recursive":

@@ -58,6 +58,12 @@ class SeriesCorpus(Corpus):
         lengths = [len(one) for one in self.panel.series]
         self.ends = [length - _held_out(length, self.horizon, data.holdout) for length in lengths]
         held = [length - end for length, end in zip(lengths, self.ends, strict=True)]
+        if data.holdout and not any(held):
+            most = max(lengths) - self.horizon - 1
+            what = (
+                f"expected up to {most:,} points to hold out of series of up to {max(lengths):,}, got {data.holdout:,}"
+            )
+            raise UserError(what, where="data.holdout", fix="lower it; a history and a target must be left")
         longest = max(max(self.ends) - self.horizon, 1)
         less = data.lookback is not None and data.lookback > longest
         cut = (
@@ -92,7 +98,7 @@ class SeriesCorpus(Corpus):
         if model.get("skip") == "season" and self.lookback < self.season:
             what = f"season needs histories of a season, {self.season:,} points, and the longest here have {self.lookback:,}"
             raise UserError(
-                what, where="model.skip", fix="set last or linear, a smaller data.season, or a larger data.lookback"
+                what, where="model.skip", fix="set last or linear, a smaller `data.season`, or a larger `data.lookback`"
             )
         if is_linear and "skip_length" not in model:
             chosen["model.skip_length"] = min(self.lookback, MOST_LAGS)
@@ -125,7 +131,7 @@ class PreparedSeries(Prepared):
         if not len(self.windows):
             what = f"no window of a history and {coder.horizon} steps is left to learn from"
             raise UserError(
-                what, where=config.data.train, fix="lower data.horizon or data.holdout, or give more points"
+                what, where=config.data.train, fix="lower `data.horizon` or data.holdout, or give more points"
             )
         self.units = np.stack(
             [
@@ -233,10 +239,9 @@ class PreparedSeries(Prepared):
                 batch, sums = given[0], self._loss(model, given)
                 loss, num_values = loss + float(sums.loss), num_values + sums.num_tokens
                 point = model(batch.history)[..., 0].double().cpu().numpy()
-                target, wanted = batch.target.double().cpu().numpy(), batch.is_wanted.cpu().numpy()
                 tally.add(
-                    denormalise(target, batch.scale), denormalise(point, batch.scale),
-                    is_observed=wanted, scale=scales[part.series][:, None],
+                    self._targets(part), denormalise(point, batch.scale),
+                    is_observed=batch.is_wanted.cpu().numpy(), scale=scales[part.series][:, None],
                 )  # fmt: skip
             score = tally.result()
             found = {"mae": score.mae, "rmse": score.rmse, "mase": score.mase}
@@ -244,6 +249,11 @@ class PreparedSeries(Prepared):
             return Validation(loss, {name: value for name, value in found.items() if value is not None}, -loss)
 
         return validate
+
+    def _targets(self, windows: Windows) -> np.ndarray:
+        """Return what came, [W H F], in the units of the series."""
+        places = zip(windows.series.tolist(), windows.origin.tolist(), strict=True)
+        return np.stack([self.corpus.panel.series[n].values[at : at + self.coder.horizon] for n, at in places])
 
     def _validation_windows(self, config: Config) -> Windows:
         """Return windows spread evenly over the held-out points, of long histories and short ones; else training windows."""
@@ -283,11 +293,12 @@ def _long_enough(panel: Panel, horizon: int, data: DataConfig) -> tuple[Panel, l
     short = [one for one in panel.series if len(one) < horizon + 1]
     if not short:
         return panel, []
-    names = ", ".join(f"{one.id[:40] or 'the series'} ({len(one)})" for one in short[:8])
+    names = ", ".join(f"{one.id[:40] or 'the only one'} ({len(one)})" for one in short[:8])
     names += f" and {len(short) - 8} more" if len(short) > 8 else ""
-    what = f"{len(short)} series too short for a history and {horizon} steps, which need {horizon + 1} points: {names}"
+    steps = f"{horizon} steps, which need" if horizon > 1 else "1 step, which needs"
+    what = f"{len(short)} series too short for a history and {steps} {horizon + 1} points: {names}"
     if not data.skip_short or len(short) == len(panel.series):
-        raise UserError(what, where=data.train, fix="set data.skip_short=true, or lower data.horizon")
+        raise UserError(what, where=data.train, fix="leave it out with `data.skip_short=true`, or lower `data.horizon`")
     kept = tuple(one for one in panel.series if len(one) >= horizon + 1)
     return replace(panel, series=kept), [f"left out {what}"]
 

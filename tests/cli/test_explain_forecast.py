@@ -53,7 +53,8 @@ def test_a_run_and_a_series_make_a_new_page(seqline: Seqline, folder: Path, here
     assert done.code == 0
     assert done.stderr.splitlines() == ["frequency: 1 month, 30 rows from 2017-07-01 to 2019-12-01"]
     said, written = done.lines
-    assert len(said.split()) == 3
+    assert said.startswith("y, forecast: ")
+    assert len(said.split()) == 2 + 3
     assert written == "written: run-forecast.html"
     assert (here / "run-forecast.html").read_bytes().startswith(b"<!doctype html>")
     assert set(everything_in(here)) == {"run-forecast.html"}
@@ -158,7 +159,7 @@ def test_histories_are_read_by_the_options_of_predict(
     seqline: Seqline, refused: Refused, folder: Path, unsorted: Path, here: Path
 ) -> None:
     said = refused("explain", folder / "run", unsorted)
-    assert "ask for sort" in said
+    assert "ask for --sort" in said
     reading = ("--sort", "--missing", "interpolate")
     done = seqline("explain", folder / "run", unsorted, *reading, "--lengths", "1", "--out", "x.json")
     assert done.code == 0

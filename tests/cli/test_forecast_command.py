@@ -75,7 +75,14 @@ def test_rules_for_the_history(seqline: Seqline, refused: Refused, run: Path, tm
     ("arguments", "said"),
     [
         (["--quantiles", "0.1,x"], "--quantiles: expected numbers between 0 and 1"),
-        (["--quantiles", "0.1,1.5"], "--quantiles: expected different numbers between 0 and 1, got 0.1, 1.5"),
+        (
+            ["--quantiles", "0.1,1.5"],
+            "--quantiles: expected different numbers between 0 and 1, of six digits, got 0.1, 1.5",
+        ),
+        (["--quantiles", ""], "--quantiles: expected numbers between 0 and 1"),
+        (["--zone", ""], "--zone: expected a value, got nothing"),
+        (["--format", "csv", "--json"], "--json: is not --format csv"),
+        (["--plot", "out.csv"], "out.csv: "),
         (["--quantiles", "0.1,0.1"], "--quantiles: expected different numbers"),
         (["--horizon", "6"], "--horizon: expected 5 steps at most, got 6"),
         (["--horizon", "0"], "--horizon"),
@@ -88,6 +95,38 @@ def test_rules_for_the_history(seqline: Seqline, refused: Refused, run: Path, tm
 )
 def test_predict_refuses(refused: Refused, run: Path, line: Path, arguments: list[str], said: str) -> None:
     assert said in refused("forecast", "predict", run, line, "--out", "out.csv", *arguments)
+
+
+def test_what_is_read_is_never_written_over(refused: Refused, run: Path, line: Path) -> None:
+    before = {path: path.read_bytes() for path in [line, *run.iterdir()]}
+    for arguments in (["--out", line], ["--out", run / "weights.csv"], ["--out", "x.csv", "--plot", run / "x.svg"]):
+        assert "would be written over what is read" in refused("forecast", "predict", run, line, *arguments)
+    same = ["--out", "x.html", "--format", "csv", "--plot", "x.html"]
+    assert "x.html: would be written over what is read" in refused("forecast", "predict", run, line, *same)
+    assert {path: path.read_bytes() for path in [line, *run.iterdir()]} == before
+
+
+def test_a_file_is_what_its_name_says(
+    seqline: Seqline, refused: Refused, run: Path, line: Path, tmp_path: Path
+) -> None:
+    assert seqline("forecast", "predict", run, line, "--out", "x.json").code == 0
+    assert json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))["horizon"] == 3
+    assert "--out: expected a name that ends in .csv or .json" in refused(
+        "forecast", "predict", run, line, "--out", "x.parquet"
+    )
+    assert seqline("forecast", "predict", run, line, "--out", "rows", "--format", "csv").code == 0
+
+
+def test_errors_speak_of_options(refused: Refused, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text("ds,y\n2024-01-04,4\n2024-01-01,1\n2024-01-02,2\n", encoding="utf-8")
+    assert "sort the rows, or ask for --sort" in refused("forecast", "predict", run, "odd.csv")
+    (tmp_path / "gap.csv").write_text("ds,y\n2024-01-01,4\n2024-01-02,2\n2024-01-04,1\n", encoding="utf-8")
+    assert "ask for --fill and say with --missing what" in refused("forecast", "predict", run, "gap.csv")
+    said = refused("forecast", "predict", run, "gap.csv", "--fill")
+    assert "gap.csv:4: 2024-01-03, column 'y': a missing value" in said
+    (tmp_path / "one.csv").write_text("ds,y\n2024-01-01,4\n", encoding="utf-8")
+    said = refused("forecast", "train", "one.csv", "--frequency", "1d", "--horizon", "1", "--out", "new")
+    assert "a history and 1 step, which needs 2 points: the only one (1); leave it out with --skip-short, or lower" in said
 
 
 def test_columns_are_matched_by_name(refused: Refused, run: Path, tmp_path: Path) -> None:

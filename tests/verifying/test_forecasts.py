@@ -189,7 +189,7 @@ SLOW = [
     ("conv", {"distribution": "student-t", "skip": "season"}),
     ("transformer-pre", {"positions": "learned", "max_length": 12, "skip": "last"}),
     ("luong", {"strategy": "recursive", "distribution": "gaussian"}),
-    ("ttt-linear", {"query": "learned", "patch": 3}),
+    ("ttt-linear", {"patch": 3}),
 ]
 
 

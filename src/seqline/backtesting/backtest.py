@@ -43,12 +43,14 @@ class Backtest:
             has its scale.
         levels: of the quantiles that were scored.
         plan: what was forecast.
+        doubts: what makes the numbers look better than they are.
     """
 
     rows: tuple[Row, ...]
     metric: str
     levels: tuple[float, ...]
     plan: Plan
+    doubts: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -85,7 +87,7 @@ class Backtest:
 
     def lines(self) -> list[str]:
         """Return all that is printed."""
-        return [self.heading, "", *self.table(), "", *self.sentences]
+        return [self.heading, "", *self.table(), "", *self.sentences, *self.doubts]
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -102,6 +104,7 @@ class Backtest:
             "metric": self.metric,
             "rows": [_row_json(row, panel.targets) for row in self.rows],
             "sentences": list(self.sentences),
+            "doubts": list(self.doubts),
             "notes": list(self.plan.notes),
         }
 

@@ -122,7 +122,7 @@ def make_plan(panel: Panel, asked: Asked) -> Plan:
     if short and not (asked.skip_short and kept):
         most = max((_num_windows(one, asked) for one in short), default=0)
         fix = f"ask for {most} windows at most" if most else "ask for a shorter horizon or give longer series"
-        fix += ", or leave such series out with skip_short" if kept else ""
+        fix += ", or leave such series out with `skip_short`" if kept else ""
         raise UserError(
             f"{_named(short, panel)}: too short: {needed}, the first one observed", where="windows", fix=fix
         )

@@ -10,7 +10,7 @@ import typer
 
 from seqline.cli import series_options as series
 from seqline.cli.options import Json, Threads, naming_options, prepare_torch, print_json, say, write_lines
-from seqline.cli.series_options import OPTIONS, Reading
+from seqline.cli.series_options import OF_TRAINING, OPTIONS, Reading
 from seqline.errors import UserError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def backtest(
     from seqline.backtesting.plan import Asked
 
     asked = Asked(horizon or 0, windows, step, season, skip_short)
-    with naming_options(*OPTIONS):
+    with naming_options(*(OPTIONS if archs is None else OF_TRAINING)):
         if archs is None:
             found = _of_run(Path(run_or_data), data, asked, reading, device or "cpu")
         else:

@@ -129,8 +129,9 @@ def _check_options(page: Path | None, against: str | None, sources: list[object]
         raise UserError("standard input can be read only once", where="-", fix="name a file for all but one")
     if page is None:
         return
-    from seqline.files import refuse_taken
+    from seqline.files import refuse_inputs, refuse_taken
 
+    refuse_inputs(page, *(source for source in sources if source is not None))
     if page.suffix.lower() not in (".html", ".htm"):
         raise UserError("expected a name that ends in .html", where=f"--report {page}", fix="--json prints the numbers")
     if not os.path.lexists(page):

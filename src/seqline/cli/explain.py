@@ -25,6 +25,7 @@ from seqline.cli.options import (
 )
 from seqline.cli.series_options import OPTIONS, Reading, as_run
 from seqline.errors import UserError
+from seqline.files import refuse_inputs
 
 if TYPE_CHECKING:
     from seqline.run_folder import Run
@@ -83,6 +84,7 @@ def explain(
         raise UserError("is for a picture, and a trace holds everything", where="--set", fix="leave it out")
     path = out or _free_page(run, view)
     _check(path, view, state, writes_trace)
+    refuse_inputs(path, run, *([] if text is None else [text]))
     reading = Reading(
         zone=zone, missing=missing, fill=fill, sort=sort, repeated=repeated, skipped=skipped, time_unit=time_unit,
         time_format=time_format,
@@ -190,6 +192,7 @@ def _say(trace: Trace | Bundle, path: Path, as_json: bool) -> None:
     if as_json:
         print_json({"file": str(path), "source": documents[0]["source"]["text"], "target": target, "failed": failed})
         return
-    lines = [] if target is None else [target]
+    forecasts = documents[0].get("forecast")
+    lines = [] if target is None else [f"{forecasts['unit']}, forecast: {target}" if forecasts else target]
     lines += [f"a check did not hold: {name}" for name in failed]
     write_lines([*lines, f"written: {path}"])

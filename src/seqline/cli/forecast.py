@@ -21,7 +21,8 @@ from seqline.cli.options import (
     write_lines,
     write_texts,
 )
-from seqline.cli.series_options import OPTIONS, Reading
+from seqline.cli.series_options import OF_TRAINING, OPTIONS, Reading
+from seqline.errors import UserError
 
 if TYPE_CHECKING:
     from seqline.run import Trained
@@ -86,7 +87,7 @@ def train(
     from seqline.run import train as train_run
     from seqline.training.callbacks import ProgressLine, stop_on_signals
 
-    with stop_on_signals() as should_stop, naming_options(*OPTIONS):
+    with stop_on_signals() as should_stop, naming_options(*OF_TRAINING):
         trained = train_run(config, out, resume=resume, callbacks=[ProgressLine()], should_stop=should_stop, say=say)
     if as_json:
         print_json({"run": str(trained.folder), **trained.facts})
@@ -105,7 +106,9 @@ def predict(
     ],
     horizon: series.Horizon = None,
     quantiles: series.Quantiles = None,
-    form: Annotated[Literal["csv", "json"], typer.Option("--format", help="What is written.")] = "csv",
+    form: Annotated[
+        Literal["csv", "json"] | None, typer.Option("--format", help="What is written; as --out ends, or csv.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write instead of standard output.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it into a png, svg or html file.")] = None,
     zone: series.Zone = None,
@@ -123,13 +126,19 @@ def predict(
     """Forecast what comes after each series of a history of one point or more."""
     prepare_torch(device, threads)
 
-    from seqline.files import write_text
+    from seqline.files import refuse_inputs, write_text
     from seqline.forecast_report import forecast, plotted_levels
     from seqline.forecaster import Forecaster
     from seqline.visualize.series_plot import check_plot
 
+    if as_json and form == "csv":
+        raise UserError("is not --format csv", where="--json", fix="leave one of them out")
+    form = "json" if as_json else form or _form_of(out)
     if plot is not None:
         check_plot(plot)
+        refuse_inputs(plot, run, history, *([] if out is None else [out]))
+    if out is not None:
+        refuse_inputs(out, run, history)
     reading = Reading(
         zone=zone, missing=missing, fill=fill, sort=sort, repeated=repeated, skipped=skipped, time_unit=time_unit,
         time_format=time_format,
@@ -144,8 +153,9 @@ def predict(
         say(note)
     if found.num_beyond:
         say(f"the last {found.num_beyond} steps lie beyond the {predictor.info.horizon} that the model was trained for")
-    is_json = as_json or form == "json"
-    text = json.dumps(found.as_json(), ensure_ascii=False, allow_nan=False) + "\n" if is_json else found.csv()
+    text = found.csv()
+    if form == "json":
+        text = json.dumps(found.as_json(), ensure_ascii=False, allow_nan=False) + "\n"
     if plot is not None:
         found.plot(plot)
         say(f"the plot: {plot}")
@@ -154,6 +164,15 @@ def predict(
     else:
         write_text(out, text)
         say(f"the forecast: {out}")
+
+
+def _form_of(out: Path | None) -> Literal["csv", "json"]:
+    """Return what a file of this name holds."""
+    ending = ".csv" if out is None else out.suffix.lower()
+    if ending not in (".csv", ".json"):
+        what = f"expected a name that ends in .csv or .json, got {str(out)!r}"
+        raise UserError(what, where="--out", fix="rename it, or say --format csv or json")
+    return "json" if ending == ".json" else "csv"
 
 
 def _summary(trained: Trained) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,9 +74,23 @@ def naming_options(*names: str) -> Iterator[None]:
         yield
     except UserError as error:
         name = {"beam_size": "beam", "reranker": "rerank"}.get(error.where, error.where)
-        if name not in names:
+        where = option(name) if name in names else error.where
+        what, fix = (_with_options(text, names) for text in (error.what, error.fix))
+        if (what, where, fix) == (error.what, error.where, error.fix):
             raise
-        raise UserError(error.what, where=option(name), fix=error.fix) from error
+        raise UserError(what, where=where, fix=fix) from error
+
+
+def _with_options(text: str, names: Collection[str]) -> str:
+    """Write `sort`, `missing=mask` and `data.skip_short=true`, in backquotes, as --sort, --missing mask and --skip-short."""
+
+    def written(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in names:
+            return found[0]
+        return option(name) if value in (None, "true") else f"{option(name)} {value}"
+
+    return re.sub(r"`(?:data\.)?([a-z_]+)(?:=([^`]*))?`", written, text)
 
 
 def load_translator(

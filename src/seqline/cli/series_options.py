@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from seqline.cli.options import option
 from seqline.errors import UserError
 
 if TYPE_CHECKING:
@@ -88,9 +89,13 @@ HoldBack = Annotated[
     int | None,
     typer.Option("--hold-back", min=1, help="Forecast: the last points are not read, and shown as what came true."),
 ]
-OPTIONS = ("horizon", "season", "quantiles", "windows", "step", "archs", "zone", "frequency", "missing", "repeated", "skipped",
-           "time_unit", "time_format")  # fmt: skip
-"""Names in errors that are options here."""
+OPTIONS = (
+    "horizon", "season", "quantiles", "windows", "step", "archs",
+    "zone", "missing", "fill", "sort", "repeated", "skipped", "time_unit", "time_format",
+)  # fmt: skip
+"""Names in errors that are options of every command here."""
+OF_TRAINING = (*OPTIONS, "frequency", "target", "lookback", "time", "id", "known", "past", "static", "skip_short")
+"""And of those that train; a run knows its columns already."""
 
 
 class Reading(NamedTuple):
@@ -112,14 +117,32 @@ class Reading(NamedTuple):
     time_format: str | None = None
 
     def given(self) -> dict[str, Any]:
-        """Return those that were given; lists of columns as tuples."""
-        found = {name: value for name, value in self._asdict().items() if value not in (None, False)}
-        return {name: columns(value) if isinstance(value, list) else value for name, value in found.items()}
+        """Return those that were given; lists of columns as tuples.
+
+        Raises:
+            UserError: an empty one.
+        """
+        given = {name: value for name, value in self._asdict().items() if value not in (None, False)}
+        found = {name: columns(value, name) if isinstance(value, list) else value for name, value in given.items()}
+        for name, value in found.items():
+            _refuse_nothing(value, name)
+        return found
 
 
-def columns(names: Iterable[str]) -> tuple[str, ...]:
-    """Split names of columns at commas."""
-    return tuple(name.strip() for part in names for name in part.split(",") if name.strip())
+def columns(names: Iterable[str], name: str) -> tuple[str, ...]:
+    """Split names of columns at commas.
+
+    Raises:
+        UserError: none is there.
+    """
+    found = tuple(part.strip() for some in names for part in some.split(",") if part.strip())
+    _refuse_nothing(found, name)
+    return found
+
+
+def _refuse_nothing(value: Any, name: str) -> None:
+    if value in ("", ()):
+        raise UserError("expected a value, got nothing", where=option(name), fix="give one, or leave it out")
 
 
 def levels(text: str | None) -> tuple[float, ...]:
@@ -131,7 +154,7 @@ def levels(text: str | None) -> tuple[float, ...]:
     from seqline.forecaster import checked_levels
 
     try:
-        found = [float(part) for part in (text or "").split(",") if part.strip()]
+        found = [] if text is None else [float(part) for part in text.split(",")]
     except ValueError as error:
         what = f"expected numbers between 0 and 1 with commas between them, got {(text or '')[:60]!r}"
         raise UserError(what, where="--quantiles", fix="such as 0.1,0.9") from error
@@ -165,12 +188,23 @@ def fitting_of(
     from seqline.data.series import SeriesOptions
     from seqline.forecaster import Fitting
 
-    return Fitting(data, columns(target) if target else None, horizon, SeriesOptions(**reading.given()), settings)
+    return Fitting(
+        data,
+        columns(target, "target") if target is not None else None,
+        horizon,
+        SeriesOptions(**reading.given()),
+        settings,
+    )
 
 
 def settings_of(given: list[str] | None, options: dict[str, Any]) -> dict[str, Any]:
     """Return settings by their keys: those of `--set`, and those that have an option of their own (None = not given)."""
     from seqline.tables import parse_override
 
-    found = dict(parse_override(setting) for setting in given or ())
-    return found | {key: value for key, value in options.items() if value is not None}
+    found: dict[str, Any] = {}
+    said = [parse_override(setting) for setting in given or ()]
+    for key, value in [*said, *((key, value) for key, value in options.items() if value is not None)]:
+        if key in found:
+            raise UserError("is given twice", where=key, fix="say it once")
+        found[key] = value
+    return found

@@ -19,6 +19,10 @@ from seqline.forecasting.scaling import Scale, instance_scale, normalise
 from seqline.forecasting.windows import Windows
 from seqline.models.forecaster import History
 
+FARTHEST = 1e9
+"""Scales from the centre: what lies farther counts as that far, so that its square is held by a float32. Only where a series of
+one value suddenly has another, or histories are scaled alike, is anything as far."""
+
 
 class InputOptions(NamedTuple):
     """What a model's settings say of its inputs.
@@ -134,6 +138,8 @@ class Inputs:
             scales.append(scale)
         is_real = np.arange(num_steps.max()) < num_steps[:, None]
         lengths = np.minimum(windows.origin - start, self.options.num_recent)
+        for part in (steps, recent, future, target):
+            np.clip(part, -FARTHEST, FARTHEST, out=part)
         history = History(
             steps=torch.tensor(steps, dtype=dtype).unflatten(1, (-1, patch)).flatten(2),
             is_real=torch.tensor(is_real),

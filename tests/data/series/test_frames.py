@@ -110,6 +110,37 @@ def test_an_index_of_times_is_a_column() -> None:
     assert read_panel(pd.DataFrame({"y": [1, 2, 3]}, index=index.rename("date"))).time_column == "date"
 
 
+def test_an_index_with_a_name_is_a_column() -> None:
+    days = pd.date_range("2024-01-01", periods=3, freq="D")
+    named = pd.DataFrame({"y": [1, 2, 3]}, index=days.rename("when"))
+    assert read_panel(named).time_column == "when"
+    both = pd.DataFrame(
+        {"ds": days.tolist() * 2, "y": range(6)}, index=pd.Index(["a"] * 3 + ["b"] * 3, name="unique_id")
+    )
+    assert [one.id for one in read_panel(both).series] == ["a", "b"]
+    texts = pd.DataFrame({"y": [1, 2, 3]}, index=pd.Index(["2024-01-01", "2024-01-02", "2024-01-03"], name="ds"))
+    assert read_panel(texts).time_column == "ds"
+    assert read_panel(pd.DataFrame({"y": [1, 2, 3]}, index=[4, 5, 9])).time_column == ""
+
+
+def test_ids_of_frames_are_taken_to_the_letter() -> None:
+    for table in (pd.DataFrame, pl.DataFrame, dict):
+        frame = table({"unique_id": ["a", "a ", "a\\nb"], "ds": ["2024-01-01"] * 3, "y": [1, 2, 3]})
+        panel = read_panel(frame, how=SeriesOptions(frequency="1d"))
+        assert [one.id for one in panel.series] == ["a", "a ", "a\\nb"]
+
+
+def test_what_a_masked_array_hides_is_missing() -> None:
+    masked = np.ma.masked_array([1.0, -9999.0, 3.0], mask=[False, True, False])
+    with pytest.raises(UserError, match="a missing value"):
+        read_panel({"y": masked})
+    assert read_panel({"y": masked}, how=SeriesOptions(missing="mask")).series[0].is_observed.tolist() == [
+        [True],
+        [False],
+        [True],
+    ]
+
+
 def test_missing_cells_of_every_kind() -> None:
     how = SeriesOptions(missing="mask")
     for column in ([1.0, None, 3.0], [1.0, float("nan"), 3.0], [1.0, float("inf"), 3.0], ["1", "NA", "3"]):
@@ -140,6 +171,16 @@ def test_missing_cells_of_every_kind() -> None:
     (pd.DataFrame([[1, 2]], columns=["y", "y"]), "frame: two columns are called 'y'"),
     (pd.DataFrame({"y": [1, 2]}, index=pd.MultiIndex.from_tuples([(1, 2), (1, 3)])), "frame: has an index of several levels"),
     (pl.DataFrame({"ds": ["a\nb"], "y": [1]}), "frame row 0: column 'ds': expected a time"),
+    (pd.Series([1, 2]), "frame: is one column"),
+    (pd.DataFrame({"y": [1, 2]}, index=["u", "v"]), "frame: has an index without a name"),
+    (pd.DataFrame({"y": [1, 2]}, index=pd.period_range("2024-01", periods=2, freq="M")), "frame: has an index of periods"),
+    (pd.DataFrame({"unique_id": [True, False], "y": [1, 2]}), "frame row 0: column 'unique_id': expected texts or whole"),
+    (pl.DataFrame({"unique_id": [True, False], "y": [1, 2]}), "frame row 0: column 'unique_id': expected texts or whole"),
+    (pl.DataFrame({"unique_id": [1.5, 2.5], "y": [1, 2]}), "frame row 0: column 'unique_id': expected texts or whole"),
+    (pl.DataFrame({"unique_id": [date(2024, 1, 1)], "y": [1]}), "frame row 0: column 'unique_id': expected texts or whole"),
+    (pd.DataFrame({"unique_id": [1, "1"], "y": [1, 2]}), "frame row 1: column 'unique_id': the ids 1 and '1' have one text"),
+    (pl.DataFrame({"unique_id": ["a\nb"], "y": [1]}), "frame row 0: column 'unique_id': expected the id of a series on one"),
+    ({"y": [[1, 2], [3]]}, "frame row 0: column 'y': cannot be read"),
     (pl.DataFrame({"y": ["1\n"]}), "frame row 0: column 'y': expected a number"),
     (pl.DataFrame({"ds": [10**15 + 1, 1], "y": [1, 2]}).cast({"ds": pl.Datetime("ns")}), "frame row 0: column 'ds'"),
     ({"ds": np.array([10**6], dtype="datetime64[Y]"), "y": [1]}, "frame row 0: column 'ds': expected a year from 1 to 9999"),

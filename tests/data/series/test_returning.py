@@ -13,6 +13,7 @@ from seqline.data.series.calendar import future_times
 from seqline.data.series.reading import read_panel
 from seqline.data.series.returning import returned
 from seqline.data.series.writing import forecast_rows
+from seqline.errors import UserError
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed (extra: dev)")
 pl = pytest.importorskip("polars", reason="polars is not installed (extra: forecast)")
@@ -78,6 +79,20 @@ def test_polars_dates_and_text() -> None:
     assert forecast(pl.DataFrame({"ds": ["2024-01-01", "2024-01-02"], "y": [1, 2]}))["ds"].to_list()[0] == "2024-01-03"
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra: dev)")
     assert isinstance(forecast(pa.table({"ds": ["2024-01-01", "2024-01-02"], "y": [1, 2]})), pl.DataFrame)
+
+
+def test_an_index_of_ids_stays_one() -> None:
+    frame = pd.DataFrame({"ds": ["2024-01-01", "2024-01-02"], "y": [1, 2]}, index=pd.Index([7, 7], name="unique_id"))
+    found = forecast(frame)
+    assert (found.index.name, found.index.tolist(), list(found.columns)) == ("unique_id", [7, 7], ["ds", "y"])
+    assert found.index.dtype == frame.index.dtype
+
+
+def test_times_that_no_longer_fit_are_refused() -> None:
+    for table in (pd.DataFrame, pl.DataFrame):
+        frame = table({"ds": np.array(["2262-04-09", "2262-04-10"], dtype="datetime64[ns]"), "y": [1, 2]})
+        with pytest.raises(UserError, match="the types of the history cannot hold the forecast"):
+            forecast(frame, horizon=9)
 
 
 def test_columns_whose_names_are_no_texts() -> None:

@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (SeriesOptions(id="station"), "temp_max", "id: no column 'station'"),
     (SeriesOptions(known=("wnd",)), "temp_max", "known: no column 'wnd'; did you mean 'wind'?"),
     (SeriesOptions(past=("wind",), known=("wind",)), "temp_max", "column 'wind' is asked for twice"),
-    (SeriesOptions(static=("date",)), "temp_max", "looks like times; state time=stamp"), (PLAIN, "date", "state time=stamp"),
+    (SeriesOptions(static=("date",)), "temp_max", "looks like times; state `time=stamp`"), (PLAIN, "date", "state `time=stamp`"),
 ])  # fmt: skip
 def test_f11_columns_are_matched_by_their_exact_name(folder: Path, how: SeriesOptions, target: str, why: str) -> None:
     path = write(folder, "date,temp_max,wind,Timestamp", *(f"{d},1,2,3" for d in days(3)))
@@ -40,7 +40,7 @@ def test_f11_order_and_more_columns_do_not_matter(folder: Path) -> None:
     assert panel.notes[-1] == "1 column not used: 'more'"
     both = write(folder, "ds,date,y", "2024-01-01,2024-01-01,1", "2024-01-02,2024-01-02,1")
     assert "both ds and date could be the time" in refusal(both)
-    assert "state time=Date" in refusal(write(folder, "Date,y", "2024-01-01,1"))
+    assert "state `time=Date`" in refusal(write(folder, "Date,y", "2024-01-01,1"))
     assert "no column is left" in refusal(write(folder, "ds", "2024-01-01"))
     assert "expected the id of a series" in refusal(write(folder, "unique_id,ds,y", "a,2024-01-01,1", ",2024-01-02,1"))
 

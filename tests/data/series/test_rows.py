@@ -36,7 +36,7 @@ def test_f3_duplicates_are_refused_with_both_lines(folder: Path, second: str, ho
     rows = ["2024-01-01,1", "2024-01-02,1", "2024-01-03,1", f"2024-01-02,{second}"]
     message = refusal(write(folder, "ds,y", *rows), how)
     assert message.startswith("F:5: 2024-01-02: a second row for this time, the first is F:3 (1 duplicate in all)")
-    assert "name the column that tells series apart with id" in message
+    assert "name the column that tells series apart with `id`" in message
 
 
 @given(st.lists(st.tuples(st.sampled_from("pq"), st.integers(0, 9)), min_size=2, max_size=12), st.booleans())
@@ -81,7 +81,7 @@ def test_f4_sorting_any_order_gives_the_same_panel(folder: Path, random: Random,
 
 def test_f4_unsorted_and_interleaved_rows_are_refused(folder: Path) -> None:
     backwards = write(folder, "ds,y", "2024-01-01,1", "2024-01-03,3", "2024-01-02,2")
-    assert "F:4: 2024-01-02: comes after a later time (1 such place); sort the rows, or ask for sort" in refusal(
+    assert "F:4: 2024-01-02: comes after a later time (1 such place); sort the rows, or ask for `sort`" in refusal(
         backwards
     )
     mixed = write(folder, "unique_id,ds,y", "p,2024-01-01,1", "q,2024-01-01,3", "p,2024-01-02,2", "q,2024-01-02,2")

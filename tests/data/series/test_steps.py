@@ -29,7 +29,7 @@ def test_f8_a_fallback_stands_only_where_nothing_is_found_or_stated(folder: Path
 
 def test_f8_one_point_takes_a_stated_frequency(folder: Path) -> None:
     path = write(folder, "ds,y", "2024-01-31,7")
-    assert "F: no series has two points to find the frequency from; state it with frequency" in refusal(path)
+    assert "F: no series has two points to find the frequency from; state it with `frequency`" in refusal(path)
     panel = read_panel(path, how=SeriesOptions(frequency="1month"))
     assert len(panel.series[0]) == 1
     assert panel.notes == ("frequency: 1 month, 1 row from 2024-01-31 to 2024-01-31",)
@@ -80,7 +80,7 @@ def test_f14_the_unit_of_the_calendar_is_found(folder: Path, times: list[str], n
 
 def test_f14_integers(folder: Path) -> None:
     epoch = write(folder, "ds,y", "1700000000,1", "1700003600,2")
-    assert "state what the integers count with time_unit" in refusal(epoch)
+    assert "state what the integers count with `time_unit`" in refusal(epoch)
     assert read_panel(epoch, how=SeriesOptions(time_unit="s")).frequency.name == "1h"
     assert read_panel(epoch, how=SeriesOptions(time_unit="ms")).frequency.name == "3600ms"
     tens = write(folder, "ds,y", "10,1", "20,2", "30,3")

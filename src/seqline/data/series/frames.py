@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from seqline.data.series.forms import TimeForm
 from seqline.data.series.numbers import count_inexact
-from seqline.data.series.table import Column, InstantColumn, NumberColumn, Place, Table, TextColumn
+from seqline.data.series.table import CellColumn, Column, InstantColumn, NumberColumn, Place, Table
 from seqline.data.series.times import ReadTimes
 from seqline.data.series.zones import DAY, FIRST, LAST, SECOND, check_zone
 from seqline.errors import UserError
@@ -55,8 +55,9 @@ def read_parquet(path: str) -> FrameTable:
     try:
         frame = pl.read_parquet(io.BytesIO(data), use_statistics=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        reason = (str(error).splitlines() or ["damaged"])[0][:200]
-        raise UserError(f"cannot be read as Parquet: {reason}", where=path, fix="write the file again") from error
+        raise UserError(
+            f"cannot be read as Parquet: {_first_line(error)}", where=path, fix="write the file again"
+        ) from error
     return _polars_table(frame, path)
 
 
@@ -70,9 +71,14 @@ def read_frame(data: Any, source: str = "frame") -> FrameTable:
         return _mapping_table(data, source)
     if all(hasattr(data, name) for name in ("iloc", "columns", "index")):
         return _pandas_table(data, source)
+    if hasattr(data, "iloc"):
+        raise UserError("is one column", where=source, fix="call to_frame() or reset_index() first")
     if hasattr(data, "__arrow_c_stream__"):
         pl = require_polars("reading a frame")
-        return _polars_table(data if hasattr(data, "get_column") else pl.DataFrame(data), source)
+        try:
+            return _polars_table(data if hasattr(data, "get_column") else pl.DataFrame(data), source)
+        except pl.exceptions.PolarsError as error:
+            raise UserError(f"cannot be read: {_first_line(error)}", where=source) from error
     raise UserError(
         f"expected a file name, a polars or pandas frame, or a dict of columns, got {type(data).__name__}", where=source,
         fix="a lazy frame: collect it first",
@@ -92,7 +98,10 @@ def require_polars(what: str) -> Any:
 
 def _polars_table(frame: Any, source: str) -> FrameTable:
     def read(name: str, place: Place) -> Column:
-        return _polars_column(frame.get_column(name), name, place)
+        try:
+            return _polars_column(frame.get_column(name), name, place)
+        except (TypeError, ValueError, OverflowError, require_polars("a frame").exceptions.PolarsError) as error:
+            return _refuse(name, place, 0, f"cannot be read: {_first_line(error)}")
 
     return FrameTable(source, frame.columns, frame.height, read)
 
@@ -114,7 +123,7 @@ def _polars_column(column: Any, name: str, place: Place) -> Column:
         numbers = column.to_physical().cast(pl.Int64).to_numpy()
         return _instants(name, place, numbers, factor, None if unit is None else dtype.time_zone or "")
     if dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null):
-        return TextColumn(name, place, [_line(cell) for cell in column.cast(pl.String).to_list()])
+        return CellColumn(name, place, column.cast(pl.String).to_list())
     return _refuse(name, place, 0, f"expected numbers, text or times, got {dtype}")
 
 
@@ -123,18 +132,28 @@ def _pandas_table(frame: Any, source: str) -> FrameTable:
         raise UserError("has an index of several levels", where=source, fix="call reset_index() first")
     columns = {str(name): frame.iloc[:, i] for i, name in enumerate(frame.columns)}
     names: list[Any] = list(frame.columns)
-    index = str(frame.index.name or "ds")
-    if frame.index.dtype.kind == "M" and index not in columns:
-        columns[index] = frame.index.to_series()
-        names.insert(0, index)
+    index, is_time = frame.index, frame.index.dtype.kind == "M"
+    if hasattr(index, "to_timestamp") and not is_time:
+        raise UserError("has an index of periods", where=source, fix="call to_timestamp() first")
+    if index.name is None and not is_time and index.dtype.kind not in "iu":
+        raise UserError(
+            "has an index without a name", where=source, fix="name it, or call reset_index(drop=True) first"
+        )
+    name = str(index.name or "ds")
+    has_own = name not in columns and (is_time or index.name is not None)
+    if has_own:
+        columns[name] = index.to_series()
+        names.insert(0, name)
 
     def read(name: str, place: Place) -> Column:
         try:
             return _pandas_column(columns[name], name, place)
-        except (TypeError, ValueError, OverflowError) as error:
-            return _refuse(name, place, 0, f"cannot be read: {str(error)[:120]}")
+        except (TypeError, ValueError, OverflowError, NotImplementedError) as error:
+            return _refuse(name, place, 0, f"cannot be read: {_first_line(error)}")
 
-    return FrameTable(source, names, len(frame), read)
+    table = FrameTable(source, names, len(frame), read)
+    table.time_index = name if has_own and is_time else ""
+    return table
 
 
 def _pandas_column(column: Any, name: str, place: Place) -> Column:
@@ -154,7 +173,7 @@ def _pandas_column(column: Any, name: str, place: Place) -> Column:
     if kind in "fb":
         return NumberColumn(name, place, column.to_numpy(dtype=np.float64, na_value=np.nan))
     cells = [None if is_absent else cell for cell, is_absent in zip(column.tolist(), absent, strict=True)]
-    return TextColumn(name, place, [_line(cell) for cell in cells])
+    return CellColumn(name, place, cells)
 
 
 def _mapping_table(data: Mapping[Any, Any], source: str) -> FrameTable:
@@ -168,14 +187,24 @@ def _mapping_table(data: Mapping[Any, Any], source: str) -> FrameTable:
         raise UserError(f"columns differ in length: {str(lengths)[:200]}", where=source, fix="give each the same")
 
     def read(name: str, place: Place) -> Column:
-        column = columns[name]
-        if any(cell is None or isinstance(cell, str) for cell in column):
-            return TextColumn(name, place, [_line(cell) for cell in column])
-        if all(isinstance(cell, datetime) and cell.tzinfo is None for cell in column):
-            column = np.asarray(column, dtype="datetime64[us]")
-        return _from_array(np.asarray(column), name, place, "")
+        try:
+            return _listed(columns[name], name, place)
+        except (TypeError, ValueError, OverflowError) as error:
+            return _refuse(name, place, 0, f"cannot be read: {_first_line(error)}")
 
     return FrameTable(source, list(data), next(iter(lengths.values()), 0), read)
+
+
+def _listed(column: Any, name: str, place: Place) -> Column:
+    """Take a list or an array; what a masked array hides is missing."""
+    if isinstance(column, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(column).tolist()
+        column = [None if is_hidden else cell for cell, is_hidden in zip(column.data.tolist(), hidden, strict=True)]
+    if any(cell is None or isinstance(cell, str) for cell in column):
+        return CellColumn(name, place, column)
+    if all(isinstance(cell, datetime) and cell.tzinfo is None for cell in column):
+        column = np.asarray(column, dtype="datetime64[us]")
+    return _from_array(np.asarray(column), name, place, "")
 
 
 def _from_array(values: NDArray[Any], name: str, place: Place, zone: str) -> Column:
@@ -194,7 +223,7 @@ def _from_array(values: NDArray[Any], name: str, place: Place, zone: str) -> Col
             _refuse(name, place, int(absent.argmax()), "expected a time, found nothing")
         numbers = values.astype(np.int64) if is_nanosecond else values.astype("datetime64[us]").astype(np.int64)
         return _instants(name, place, numbers, 0 if is_nanosecond else 1, zone)
-    return TextColumn(name, place, [_line(cell) for cell in values.tolist()])
+    return CellColumn(name, place, values.tolist())
 
 
 def _instants(name: str, place: Place, numbers: NDArray[np.int64], factor: int, zone: str | None) -> Column:
@@ -224,9 +253,8 @@ def _zone_name(zone: str) -> str:
     return name
 
 
-def _line(cell: Any) -> str:
-    """Write a cell as text of one line."""
-    return "" if cell is None or cell != cell else str(cell).replace("\n", "\\n").replace("\r", "\\r").strip(" \t")
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or ["damaged"])[0][:200]
 
 
 def _refuse(name: str, place: Place, row: int, why: str) -> NoReturn:

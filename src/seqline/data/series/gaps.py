@@ -87,7 +87,7 @@ def put_on_grid(rows: Rows, frequency: Frequency, naming: Naming, fill: bool) ->
         at = next(i for i, gap in enumerate(gaps) if len(gap))
         row = int(rows.row[cuts[at].start + 1])
         what = f"expected steps of {frequency.words}, every step is longer (this one is {int(gaps[at][0]) + 1} of them)"
-        naming.refuse(row, what, "give data of that frequency, or state another with frequency")
+        naming.refuse(row, what, "give data of that frequency, or state another with `frequency`")
     if not fill:
         _refuse_gap(rows, gaps, frequency, naming)
     if len(rows.row) + num_missing > MOST_ROWS:
@@ -154,7 +154,7 @@ def _refuse_off(rows: Rows, cut: slice, at: int, frequency: Frequency, naming: N
         f"{naming.at(series, int(rows.times[row]))}: off the grid of {frequency.words} "
         f"that starts at {naming.time(int(rows.times[cut.start]))}"
     )
-    naming.refuse(int(rows.row[row]), what, "correct the time, or state the step with frequency")
+    naming.refuse(int(rows.row[row]), what, "correct the time, or state the step with `frequency`")
 
 
 def _refuse_gap(rows: Rows, gaps: list[Times], frequency: Frequency, naming: Naming) -> None:
@@ -169,7 +169,7 @@ def _refuse_gap(rows: Rows, gaps: list[Times], frequency: Frequency, naming: Nam
         f"{naming.at(int(rows.series[before]), instant)}: the first missing row; {total:,} missing at a step of "
         f"{frequency.words}, in {counted(places, 'gap')}"
     )
-    fix = "add them, or ask for fill and say with missing what becomes of their cells (mask or interpolate)"
+    fix = "add them, or ask for `fill` and say with `missing` what becomes of their cells (mask or interpolate)"
     naming.refuse(int(rows.row[before + 1]), what, fix)
 
 
@@ -181,7 +181,9 @@ def _filled(rows: Rows, cuts: list[slice], steps: list[Times], frequency: Freque
         source = np.searchsorted(k, every, side="right") - 1
         is_new = k[source] != every
         day = anchor_day(part.times, frequency, zone)
-        part = part.take(source)._replace(times=frequency.step(int(part.times[0]), every, zone, day))
+        places = part.row[np.searchsorted(k, every)]  # a new row is named by the one that it stands before
+        times = frequency.step(int(part.times[0]), every, zone, day)
+        part = part.take(source)._replace(times=times, row=places)
         part.cells[is_new] = np.nan
         parts.append(part)
     return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -196,8 +198,8 @@ def _refuse_missing(rows: Rows, is_bad: Flags, names: tuple[str, ...], rule: Mis
             f"({counted(count, 'such cell')})"
         )
         fix = {
-            "refuse": "give it, or say with missing what becomes of it (mask or interpolate)",
-            "mask": "give it; covariates are not masked, ask for missing=interpolate",
+            "refuse": "give it, or say with `missing` what becomes of it (mask or interpolate)",
+            "mask": "give it; covariates are not masked, ask for `missing=interpolate`",
             "interpolate": "give it; known covariates are needed for every future row",
         }[rule]
         naming.refuse(int(rows.row[row]), what, fix)

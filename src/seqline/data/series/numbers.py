@@ -34,7 +34,7 @@ _REASONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"(?![eE]\d)[^\d\s.+-]{1,3} ?[+-]?\d.*|[+-]?[\d.,]+ ?(?![eE]$)[^\d\s]{1,3}",
             "units and currencies go into the header",
         ),
-        (r"[\d-]{6,}.*", "a time? name the time column with time"),
+        (r"[\d-]{6,}.*", "a time? name the time column with `time`"),
     )
 )
 

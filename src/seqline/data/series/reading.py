@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seqline.data.series import Flags, Panel, Series, SeriesOptions, Times
+from seqline.data.series import Flags, Floats, Panel, Series, SeriesOptions, Times
 from seqline.data.series.forms import TimeForm
 from seqline.data.series.frames import read_frame, read_parquet
 from seqline.data.series.frequency import Frequency, frequency_of
@@ -29,6 +29,8 @@ from seqline.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     from seqline.config import DataConfig
 
+MOST_SIZE = 1e30
+_NO_STATIC = {"", "na", "n/a", "#n/a", "nan", "null"}  # a text such as "none" may well be said of a series
 _CHOICES = {
     "missing": ("refuse", "mask", "interpolate"),
     "repeated": ("refuse", "order", "first", "second"),
@@ -129,12 +131,13 @@ def _cells(table: Table, roles: Roles, columns: dict[str, Column]) -> tuple[tupl
     for name, column in numbers.items():
         if column.num_inexact:
             notes.append(f"column {name!r}: {counted(column.num_inexact, 'integer')} above 2^53 lost digits")
+        _refuse_large(columns[name], column.values)
     cells = np.stack([numbers[name].values for name in roles.layout.names], axis=1)
     count = table.num_rows
     codes = np.zeros(count, dtype=np.int64)
     number_of = {"": 0}
     if roles.id:
-        texts = columns[roles.id].texts()
+        texts = columns[roles.id].keys()
         number_of = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         if "" in number_of:
             columns[roles.id].refuse(texts.index(""), "expected the id of a series, found an empty cell")
@@ -143,13 +146,23 @@ def _cells(table: Table, roles: Roles, columns: dict[str, Column]) -> tuple[tupl
     return tuple(number_of), Rows(row, codes, row, cells), notes
 
 
+def _refuse_large(column: Column, values: Floats) -> None:
+    """Refuse numbers whose squares a model could not hold."""
+    is_large = np.abs(values) > MOST_SIZE
+    if is_large.any():
+        row = int(is_large.argmax())
+        column.refuse(
+            row, f"expected numbers up to {MOST_SIZE:g} in size, got {values[row]:g}", "count in a larger unit"
+        )
+
+
 def _times(rows: Rows, roles: Roles, columns: dict[str, Column], how: SeriesOptions) -> ReadTimes:
     """Read the time column, or number the rows of each series where there is none."""
     if roles.time:
         return columns[roles.time].times(how)
     if how.time_unit or how.time_format or how.zone:
         what = "time_unit" if how.time_unit else "time_format" if how.time_format else "zone"
-        raise UserError("there is no time column", where=what, fix="name it with time, or leave this out")
+        raise UserError("there is no time column", where=what, fix="name it with `time`, or leave this out")
     order = np.argsort(rows.series, kind="stable")
     starts = np.flatnonzero(np.diff(rows.series[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(order)))
@@ -168,7 +181,7 @@ def _frequency(rows: Rows, clock: ReadTimes, naming: Naming, how: SeriesOptions,
     frequency = frequency_of(stated) if stated else found
     if frequency is None:
         what = "no series has two points to find the frequency from"
-        raise UserError(what, where=source, fix="state it with frequency, for instance 1h or 1d")
+        raise UserError(what, where=source, fix="state it with `frequency`, for instance 1h or 1d")
     if frequency.is_row != is_row:
         what = "the times are row numbers" if is_row else "the times are no row numbers"
         raise UserError(
@@ -181,7 +194,7 @@ def _frequency(rows: Rows, clock: ReadTimes, naming: Naming, how: SeriesOptions,
         )
     if found is not None and 1.2 * found.size < frequency.size:
         what = f"points are mostly {found.words} apart, expected {frequency.words}"
-        raise UserError(what, where=source, fix="give data of that frequency, or state another with frequency")
+        raise UserError(what, where=source, fix="give data of that frequency, or state another with `frequency`")
     return frequency
 
 
@@ -191,7 +204,7 @@ def _found(blocks: list[Times], is_row: bool, naming: Naming, how: SeriesOptions
     step = find_row_step(blocks)
     if step > 1 and not how.time_unit:
         what = f"the times are integers in steps of {step}"
-        fix = "state what they count with time_unit (row, s, ms, us or ns)"
+        fix = "state what they count with `time_unit` (row, s, ms, us or ns)"
         raise UserError(what, where=naming.table.source, fix=fix)
     return Frequency(step, "row") if not how.frequency or max(map(len, blocks)) > 1 else None
 
@@ -232,10 +245,19 @@ def _statics(
                 at = next(i for i, text in enumerate(own) if text != own[0])
                 why = f"expected {own[0][:40]!r} as in the row before of its series, got {own[at][:40]!r}"
                 column.refuse(int(rows.row[cut][at]), why, "a static column says one thing about a series")
-            if not own[0]:
-                column.refuse(int(rows.row[cut][0]), "a missing value", "static columns need one")
+            if own[0].lower() in _NO_STATIC:
+                column.refuse(
+                    int(rows.row[cut][0]), "a missing value", "static columns need one; write a text in words"
+                )
             chosen.append(own[0])
-        for series, value in zip(values, chosen if name in as_texts else _as_numbers(chosen), strict=True):
+        read = chosen if name in as_texts else _as_numbers(chosen)
+        large = next((n for n, value in enumerate(read) if isinstance(value, float) and abs(value) > MOST_SIZE), None)
+        if large is not None:
+            row = int(rows.row[rows.cuts()[large]][0])
+            column.refuse(
+                row, f"expected numbers up to {MOST_SIZE:g} in size, got {read[large]:g}", "count in a larger unit"
+            )
+        for series, value in zip(values, read, strict=True):
             series.append(value)
     return [tuple(series) for series in values]
 
@@ -285,6 +307,6 @@ def _summary(series: tuple[Series, ...], frequency: Frequency, naming: Naming) -
 def _zone_notes(clock: ReadTimes, how: SeriesOptions) -> list[str]:
     if clock.form.has_clock:
         if clock.zone == "UTC" and not how.zone and clock.form.pattern.endswith("%z"):
-            return ["offsets differ from row to row: local time is taken as UTC; state zone for another"]
+            return ["offsets differ from row to row: local time is taken as UTC; state `zone` for another"]
         return []
     return [f"zone {how.zone} is not used: the times have no clock"] if how.zone else []

@@ -17,6 +17,7 @@ from seqline.data.series import Panel, Times
 from seqline.data.series.frames import require_polars
 from seqline.data.series.writing import Columns
 from seqline.data.series.zones import local_of
+from seqline.errors import UserError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -34,10 +35,14 @@ def returned(history: Any, panel: Panel, columns: Columns, times: Times) -> Any:
         A pandas frame for one; its time is the index where the history had it there. A polars frame for one and for other
         objects in Arrow's form. Else a dict of columns; datetimes where the history had a list or an array of them.
     """
-    if all(hasattr(history, name) for name in ("iloc", "columns", "index")):
-        return _pandas(history, panel, columns, times)
-    if hasattr(history, "__arrow_c_stream__"):
-        return _polars(history, panel, columns, times)
+    try:
+        if all(hasattr(history, name) for name in ("iloc", "columns", "index")):
+            return _pandas(history, panel, columns, times)
+        if hasattr(history, "__arrow_c_stream__"):
+            return _polars(history, panel, columns, times)
+    except Exception as error:  # of pandas and polars, which have many: a type that cannot hold what comes next
+        what = f"the types of the history cannot hold the forecast: {str(error).splitlines()[0][:160]}"
+        raise UserError(what, where="frame", fix="give times in microseconds, ids as texts or whole numbers") from error
     return _dict(history, panel, columns, times) if isinstance(history, Mapping) else columns
 
 
@@ -74,9 +79,11 @@ def _pandas(history: Any, panel: Panel, columns: Columns, times: Times) -> Any:
             instants = pd.to_datetime(times if zone is not None else local_of(times, panel.zone), unit="us", utc=True)
             instants = instants.tz_localize(None) if zone is None else instants.tz_convert(zone)
             frame[name] = instants.astype(given.dtype)
-    if panel.id_column:
-        frame[panel.id_column] = frame[panel.id_column].astype(history[panel.id_column].dtype)
-    return frame if is_column or not name else frame.set_index(name).rename_axis(history.index.name)
+    key = panel.id_column
+    if key:
+        frame[key] = frame[key].astype((history[key] if key in history.columns else history.index).dtype)
+    index = next((one for one in (name, key) if one and one not in history.columns), None)
+    return frame if index is None else frame.set_index(index).rename_axis(history.index.name)
 
 
 def _polars(history: Any, panel: Panel, columns: Columns, times: Times) -> Any:

@@ -85,13 +85,15 @@ def _find_time(table: Table, taken: set[str]) -> str:
     """Return `ds` or `date`, "" where there is none and none that looks like one."""
     found = [name for name in TIME_NAMES if name in table.names and name not in taken]
     if len(found) > 1:
-        raise UserError("both ds and date could be the time", where=table.source, fix="say which with time")
+        raise UserError("both ds and date could be the time", where=table.source, fix="say which with `time`")
     if found:
         return found[0]
+    if table.time_index and table.time_index not in taken:
+        return table.time_index
     like = next((name for name in table.names if name.strip().lower() in _LIKE_TIME and name not in taken), None)
     if like is not None:
         raise UserError(
-            f"no column ds or date; {like[:60]!r} looks like times", where=table.source, fix=f"state time={like[:60]}"
+            f"no column ds or date; {like[:60]!r} looks like times", where=table.source, fix=f"state `time={like[:60]}`"
         )
     return ""
 
@@ -103,8 +105,8 @@ def _find_target(table: Table, taken: set[str]) -> str:
     if len(free) == 1:
         return free[0]
     if not free:
-        raise UserError("no column is left to forecast", where=table.source, fix="name one with target")
+        raise UserError("no column is left to forecast", where=table.source, fix="name one with `target`")
     shown = ", ".join(name[:40] for name in free[:8]) + (", ..." if len(free) > 8 else "")
     raise UserError(
-        f"{len(free):,} columns could be forecast: {shown}", where=table.source, fix="say which with target"
+        f"{len(free):,} columns could be forecast: {shown}", where=table.source, fix="say which with `target`"
     )

@@ -87,10 +87,12 @@ def settle_clock(rows: Rows, utc: Utc, how: SeriesOptions, naming: Naming) -> tu
     notes: list[str] = []
     twice = np.flatnonzero(utc.is_repeated)
     if len(twice) and how.repeated == "refuse":
-        _refuse_clock(rows, twice, naming, "comes twice", "state with repeated what it means (order, first or second)")
+        _refuse_clock(
+            rows, twice, naming, "comes twice", "state with `repeated` what it means (order, first or second)"
+        )
     skipped = np.flatnonzero(utc.is_skipped)
     if len(skipped) and how.skipped == "refuse":
-        _refuse_clock(rows, skipped, naming, "does not exist", "check the zone, or drop such rows with skipped=drop")
+        _refuse_clock(rows, skipped, naming, "does not exist", "check the zone, or drop such rows with `skipped=drop`")
     if len(skipped):
         notes.append(f"{counted(len(skipped), 'row')} dropped: their local times do not exist in {naming.zone}")
     if len(twice):
@@ -150,7 +152,9 @@ def _refuse_twins(rows: Rows, naming: Naming) -> None:
         at = twins[rows.row[twins + 1].argmin()]
         first, second = (int(row) for row in rows.row[at : at + 2])
         what = f"{naming.at(int(rows.series[at]), int(rows.times[at]))}: a second row for this time, the first is "
-        fix = "keep one of them" if naming.id_column else "keep one, or name the column that tells series apart with id"
+        fix = (
+            "keep one of them" if naming.id_column else "keep one, or name the column that tells series apart with `id`"
+        )
         naming.refuse(second, f"{what}{naming.table.place(first)} ({counted(len(twins), 'duplicate')} in all)", fix)
 
 
@@ -165,7 +169,7 @@ def _refuse_disorder(rows: Rows, naming: Naming) -> None:
         name = naming.at(int(rows.series[at]), int(rows.times[at]))
         what = "comes after a later time" if backwards[at - 1] else "comes after another series began"
         naming.refuse(
-            int(rows.row[at]), f"{name}: {what} ({counted(len(bad), 'such place')})", "sort the rows, or ask for sort"
+            int(rows.row[at]), f"{name}: {what} ({counted(len(bad), 'such place')})", "sort the rows, or ask for `sort`"
         )
 
 

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,10 @@ class Column(ABC):
     def texts(self) -> list[str]:
         """Return the cells as text, "" where missing."""
 
+    def keys(self) -> list[str]:
+        """Return the cells as ids of series, "" where missing; UserError where two ids would have one text."""
+        return self.texts()
+
     def refuse(self, row: int, why: str, fix: str = "") -> NoReturn:
         """Refuse the cell of one row.
 
@@ -84,6 +88,25 @@ class TextColumn(Column):
         return [_unquote(cell) for cell in self.cells] if is_quoted else list(self.cells)
 
 
+class CellColumn(TextColumn):
+    """Cells of a frame, as texts without the blanks around them; as ids they are taken to the letter."""
+
+    def __init__(self, name: str, place: Place, cells: Sequence[Any]) -> None:
+        self.given = ["" if cell is None or cell != cell else cell for cell in cells]
+        super().__init__(name, place, [_line(cell) for cell in self.given])
+
+    def keys(self) -> list[str]:
+        """See `Column`."""
+        first: dict[str, Any] = {}
+        for row, cell in enumerate(self.given):
+            text = str(cell)
+            if "\n" in text or "\r" in text:
+                self.refuse(row, f"expected the id of a series on one line, got {text[:40]!r}", "rename it")
+            if type(first.setdefault(text, cell)) is not type(cell):
+                self.refuse(row, f"the ids {first[text]!r} and {cell!r} have one text", "give all of them one type")
+        return [str(cell) for cell in self.given]
+
+
 class NumberColumn(Column):
     """Numbers of a frame: integers, or floats with NaN where missing."""
 
@@ -99,15 +122,21 @@ class NumberColumn(Column):
     def times(self, how: SeriesOptions) -> ReadTimes:
         """See `Column`; integers only."""
         if how.time_format:
-            self.refuse(0, "expected text, for time_format is stated", "leave time_format out")
+            self.refuse(0, "expected text, for time_format is stated", "leave `time_format` out")
         if self.values.dtype.kind not in "iu" or (self.values > np.iinfo(np.int64).max).any():
-            self.refuse(0, "expected times or integers, got other numbers", "name the time column with time")
+            self.refuse(0, "expected times or integers, got other numbers", "name the time column with `time`")
         cells = TimeCells(self.texts(), self.name, self.place)
         return from_integers(self.values.astype(np.int64), how.time_unit, cells)
 
     def texts(self) -> list[str]:
         """See `Column`."""
         return ["" if value != value else str(value) for value in self.values.tolist()]
+
+    def keys(self) -> list[str]:
+        """See `Column`; integers only."""
+        if self.values.dtype.kind not in "iu":
+            self.refuse(0, "expected texts or whole numbers as ids of series", "turn them into texts first")
+        return self.texts()
 
 
 class InstantColumn(Column):
@@ -119,7 +148,7 @@ class InstantColumn(Column):
 
     def numbers(self) -> Numbers:
         """See `Column`; always refused."""
-        self.refuse(0, "expected numbers, got times", "name the time column with time")
+        self.refuse(0, "expected numbers, got times", "name the time column with `time`")
 
     def times(self, how: SeriesOptions) -> ReadTimes:
         """See `Column`."""
@@ -131,6 +160,15 @@ class InstantColumn(Column):
         """See `Column`."""
         return [str(text) for text in self.found.form.write(self.found.times, "")]
 
+    def keys(self) -> list[str]:
+        """See `Column`; always refused."""
+        self.refuse(0, "expected texts or whole numbers as ids of series, got times", "turn them into texts first")
+
+
+def _line(cell: Any) -> str:
+    """Write a cell as text of one line."""
+    return "" if cell is None or cell != cell else str(cell).replace("\n", "\\n").replace("\r", "\\r").strip(" \t")
+
 
 class Table(ABC):
     """A table with a header.
@@ -139,11 +177,13 @@ class Table(ABC):
         source: the file's name or "frame", for errors.
         names: its columns, different from each other.
         num_rows: rows below the header.
+        time_index: the column of times that is the index of a frame; "" = it has none.
     """
 
     source: str
     names: tuple[str, ...]
     num_rows: int
+    time_index: str = ""
 
     @abstractmethod
     def place(self, row: int) -> str:

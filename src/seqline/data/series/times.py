@@ -20,7 +20,7 @@ from seqline.errors import UserError
 
 LARGEST_ROW = 10_000_000
 """Integers from here on are more likely dates or seconds than row numbers, so their unit must be stated."""
-_EXAMPLE = "write times as 2012-01-31 or 2012-01-31T18:00:00+01:00, or state how they are written with time_format"
+_EXAMPLE = "write times as 2012-01-31 or 2012-01-31T18:00:00+01:00, or state how they are written with `time_format`"
 _DIGITS = str.maketrans("123456789", "000000000")
 _SHAPE = re.compile(
     r"0000-00(?P<day>-00(?:(?P<sep>[T ])00:00(?P<sec>:00)?(?P<frac>\.0{1,9})?(?P<zone>Z|[+-]00:?00|[+-]00)?)?)?"
@@ -128,7 +128,7 @@ def _read_integers(column: TimeCells, unit: str) -> ReadTimes:
     numbers = [int(cell) for cell in column.cells]
     for row, number in enumerate(numbers):
         if abs(number) >= 1 << 63:
-            column.refuse(row, "expected a year from 1 to 9999", "check the unit with time_unit")
+            column.refuse(row, "expected a year from 1 to 9999", "check the unit with `time_unit`")
     return from_integers(np.array(numbers, dtype=np.int64), unit, column)
 
 
@@ -145,7 +145,7 @@ def from_integers(numbers: Times, unit: str, column: TimeCells) -> ReadTimes:
         least, most = (FIRST * 1000, LAST * 1000) if not size else (FIRST // size, LAST // size)
         is_out = np.array([not least <= number <= most for number in numbers.tolist()], dtype=bool)
         if is_out.any():
-            column.refuse(int(is_out.argmax()), "expected a year from 1 to 9999", "check the unit with time_unit")
+            column.refuse(int(is_out.argmax()), "expected a year from 1 to 9999", "check the unit with `time_unit`")
         return ReadTimes(numbers * size if size else numbers // 1000, TimeForm(unit=unit), zone="UTC")
     limit = 1 << 53 if unit else LARGEST_ROW
     is_large = (numbers >= limit) | (numbers <= -limit)
@@ -153,7 +153,7 @@ def from_integers(numbers: Times, unit: str, column: TimeCells) -> ReadTimes:
         column.refuse(
             int(is_large.argmax()),
             "expected a row number",
-            "state what the integers count with time_unit (row, s, ms, us, ns), or write dates as 2012-01-31",
+            "state what the integers count with `time_unit` (row, s, ms, us, ns), or write dates as 2012-01-31",
         )
     return ReadTimes(numbers, TimeForm())
 
@@ -236,7 +236,7 @@ def _read_pattern(column: TimeCells, pattern: str) -> ReadTimes:
     for row, cell in enumerate(column.cells):
         found = expression.fullmatch(cell)
         if not found:
-            column.refuse(row, f"expected the form {pattern!r}", "correct the cell or time_format")
+            column.refuse(row, f"expected the form {pattern!r}", "correct the cell or `time_format`")
         rows.append(found.groups())
     texts = dict(zip(names, zip(*rows, strict=True), strict=True))
     fields = {name: np.array(list(map(int, cells)), dtype=np.int64) for name, cells in texts.items()}
@@ -248,7 +248,9 @@ def _read_pattern(column: TimeCells, pattern: str) -> ReadTimes:
     for name, most in _MOST.items():
         is_bad |= fields[name] > most
     if is_bad.any():
-        column.refuse(int(is_bad.argmax()), f"no such time in the form {pattern!r}", "correct the cell or time_format")
+        column.refuse(
+            int(is_bad.argmax()), f"no such time in the form {pattern!r}", "correct the cell or `time_format`"
+        )
     seconds = fields["H"] * 3600 + fields["M"] * 60 + fields["S"]
     times = (first_of(months) + fields["d"] - 1) * DAY + seconds * SECOND
     for name, cells in texts.items():
@@ -276,6 +278,6 @@ def _compile(pattern: str) -> tuple[list[str], re.Pattern[str]]:
     if not names or set(names) != set(order[: len(names)]) or pattern.endswith("Z"):
         raise UserError(
             f"expected a year and no gap down to the smallest field, got {pattern[:60]!r}",
-            where="time_format", fix="for instance '%d.%m.%Y %H:%M'; times in UTC: leave Z out and state zone UTC",
+            where="time_format", fix="for instance '%d.%m.%Y %H:%M'; times in UTC: leave Z out and state `zone=UTC`",
         )  # fmt: skip
     return names, re.compile(expression, re.ASCII)
