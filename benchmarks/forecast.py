@@ -7,8 +7,8 @@ DATA is a folder with weather-wth/WTH.csv.gz, vega-weather/weather.csv, ett/ETTh
 m4/Hourly-test.csv.
 One model a recipe forecasts from every length of history. It is trained on what lies before the test rows, of which the last
 validate; the test rows are forecast once. Naive, seasonal naive, climatology and a linear map for each length stand beside it.
-One thread a model, two at a time. The linear map is fitted on what the network is fitted on, its histories less their last value. The best of a table is the one with
-the lowest loss on the validation rows.
+One thread a model, two at a time. The linear map is fitted on what the network is fitted on, its
+histories less their last value. The best of a table is the one with the lowest loss on the validation rows.
 """
 
 from __future__ import annotations

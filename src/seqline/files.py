@@ -146,9 +146,9 @@ def refuse_inputs(path: PathLike, *inputs: PathLike) -> None:
         UserError: it would be.
     """
     target = os.path.realpath(path)
-    for one in map(os.fspath, inputs):
+    for one in inputs:
         with suppress(OSError, ValueError):  # a text that no file could be named by
-            source = os.path.realpath(one)
+            source = os.path.realpath(os.fspath(one))
             if target == source or (os.path.isdir(source) and Path(source) in Path(target).parents):
                 raise UserError("would be written over what is read", where=str(path), fix="name another file")
 

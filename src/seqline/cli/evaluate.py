@@ -131,7 +131,7 @@ def _check_options(page: Path | None, against: str | None, sources: list[object]
         return
     from seqline.files import refuse_inputs, refuse_taken
 
-    refuse_inputs(page, *(source for source in sources if source is not None))
+    refuse_inputs(page, *(str(source) for source in sources if source is not None))
     if page.suffix.lower() not in (".html", ".htm"):
         raise UserError("expected a name that ends in .html", where=f"--report {page}", fix="--json prints the numbers")
     if not os.path.lexists(page):
