@@ -126,7 +126,9 @@ def test_errors_speak_of_options(refused: Refused, run: Path, tmp_path: Path) ->
     assert "gap.csv:4: 2024-01-03, column 'y': a missing value" in said
     (tmp_path / "one.csv").write_text("ds,y\n2024-01-01,4\n", encoding="utf-8")
     said = refused("forecast", "train", "one.csv", "--frequency", "1d", "--horizon", "1", "--out", "new")
-    assert "a history and 1 step, which needs 2 points: the only one (1); leave it out with --skip-short, or lower" in said
+    assert (
+        "a history and 1 step, which needs 2 points: the only one (1); leave it out with --skip-short, or lower" in said
+    )
 
 
 def test_columns_are_matched_by_name(refused: Refused, run: Path, tmp_path: Path) -> None:

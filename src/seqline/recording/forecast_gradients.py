@@ -5,8 +5,8 @@ With u the numbers that a network reads and f what it says, a forecast is y = c 
     dy / dv = dc / dv + f ds / dv + s (df / du) (du / dv)
 
 df / du comes from the network by one pass back a step to come. The rest is arithmetic in float64 on the few values of a history,
-so central differences give it to about 1e-8, whatever scaling, filling and cutting into steps a run has (to 1e-5 where the level of a
-history is 1e8 times its spread).
+so central differences give it to about 1e-8, whatever scaling, filling and cutting into steps a run has (to 1e-5 where the level
+of a history is 1e8 times its spread).
 """
 
 from __future__ import annotations
