@@ -136,9 +136,17 @@ SEARCH = [
     ),
     Mutation(
         "one reading of a phrase",
-        "a token that begins a phrase cannot be read as anything else",
+        "a token that begins a phrase cannot be read as anything else; where the phrase does not go on, its tokens are lost",
         PHRASES,
+        "            return\n"
+        "        if reading.is_closing and not self.begins_word(token):\n"
+        "            return\n"
         "        yield _Reading(reading.missing)\n",
+        "            else:\n"
+        "                yield _Reading(reading.missing)\n"
+        "            return\n"
+        "        if reading.is_closing and not self.begins_word(token):\n"
+        "            return\n"
         "        if all(token != phrase[0] for phrase, count in zip(self.phrases, reading.missing, strict=True) if count):\n"
         "            yield _Reading(reading.missing)\n",
         ["tests/decoding/test_phrases.py::test_what_is_unmet"],
