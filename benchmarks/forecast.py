@@ -141,8 +141,8 @@ def baseline_errors(panel: Panel, task: Task, history: int, make: Forecast) -> N
 def model_errors(predictor: Predictor, panel: Panel, task: Task, history: int) -> NDArray[np.float64]:
     """Forecast every test window by a model; [W H] errors."""
     windows = target_windows([(task.first, task.end)], history, task.horizon)
-    target = np.stack([panel.series[0].values[origin : origin + task.horizon, 0] for origin in windows.origin.tolist()])
-    return predictor.windows(panel, windows).mean[..., 0] - target
+    target = windows.targets([panel.series[0].values], task.horizon)
+    return (predictor.windows(panel, windows).mean - target)[..., 0]
 
 
 def show(errors: Array, scale: float) -> tuple[float, float]:

@@ -29,8 +29,8 @@ from seqline.series_corpus import fingerprint_of
 from seqline.training.reports import Callback
 
 PathLike = str | os.PathLike[str]
-_READING = {f"data.{field.name}" for field in fields(SeriesOptions)}
-"""Settings that say how the user's data is read, not the copy of it that a backtest trains on."""
+_READING = {"data.target", "data.horizon", *(f"data.{field.name}" for field in fields(SeriesOptions))}
+"""Settings that say how the user's data is read; a backtest states them anew of the copy that it trains on."""
 
 
 def _silent(_total: int) -> AbstractContextManager[Done]:
@@ -263,7 +263,8 @@ def training_config(arch: str | None, fitting: Fitting) -> Config:
         if value != getattr(defaults, field.name):
             given[f"data.{field.name}"] = list(value) if isinstance(value, tuple) else value
     for key, value in given.items():
-        refuse_two_values(key, value, fitting.settings.get(key, value))
+        other = fitting.settings.get(key, value)
+        refuse_two_values(key, value, list(other) if isinstance(other, tuple) else other)
     return Config().replace(**{"data.task": "forecasting", "data.train": fitting.train, **fitting.settings, **given})
 
 

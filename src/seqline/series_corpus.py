@@ -65,12 +65,9 @@ class SeriesCorpus(Corpus):
             )
             raise UserError(what, where="data.holdout", fix="lower it; a history and a target must be left")
         longest = max(max(self.ends) - self.horizon, 1)
-        less = data.lookback is not None and data.lookback > longest
-        cut = (
-            [f"histories of up to {longest:,} points, not {data.lookback:,}: no training span holds longer ones"]
-            if less
-            else []
-        )
+        cut: list[str] = []
+        if data.lookback is not None and data.lookback > longest:
+            cut = [f"histories of up to {longest:,} points, not {data.lookback:,}: no training span holds longer ones"]
         self.notes = (*panel.notes, *left_out, *cut, _validation_note(held, data.holdout))
         self.lookback = min(data.lookback or min(SEASONS_SEEN * max(season, self.horizon), MOST_LOOKBACK), longest)
         self.fingerprint = fingerprint_of(self.panel)
@@ -180,11 +177,9 @@ class PreparedSeries(Prepared):
         """Return a window with the longest history, in the first epoch that draws it whole."""
         most = np.minimum(self.windows.origin, self.windows.longest)
         longest = np.flatnonzero(most == most.max())
-        for epoch in count():
-            whole = self.windows.draw(self.seed, epoch, longest).lengths == most.max()
-            if whole.any():
-                return [epoch * len(self.windows) + int(longest[whole.argmax()])]
-        raise AssertionError  # every epoch draws half of them whole
+        drawn = (self.windows.draw(self.seed, epoch, longest).lengths == most.max() for epoch in count())
+        epoch, whole = next((epoch, whole) for epoch, whole in enumerate(drawn) if whole.any())  # half of them are
+        return [epoch * len(self.windows) + int(longest[whole.argmax()])]
 
     def tally(self, batch_tokens: int) -> str:
         """Say how many windows there are."""
@@ -230,6 +225,7 @@ class PreparedSeries(Prepared):
             ]
         )
         plans = plan_in_order(self._steps(windows.lengths), VALIDATION_TOKENS)
+        values = [one.values for one in self.corpus.panel.series]
 
         def validate(model: Module) -> Validation:
             tally, loss, num_values = Tally(), 0.0, 0
@@ -240,7 +236,7 @@ class PreparedSeries(Prepared):
                 loss, num_values = loss + float(sums.loss), num_values + sums.num_tokens
                 point = model(batch.history)[..., 0].double().cpu().numpy()
                 tally.add(
-                    self._targets(part), denormalise(point, batch.scale),
+                    part.targets(values, self.coder.horizon), denormalise(point, batch.scale),
                     is_observed=batch.is_wanted.cpu().numpy(), scale=scales[part.series][:, None],
                 )  # fmt: skip
             score = tally.result()
@@ -249,11 +245,6 @@ class PreparedSeries(Prepared):
             return Validation(loss, {name: value for name, value in found.items() if value is not None}, -loss)
 
         return validate
-
-    def _targets(self, windows: Windows) -> np.ndarray:
-        """Return what came, [W H F], in the units of the series."""
-        places = zip(windows.series.tolist(), windows.origin.tolist(), strict=True)
-        return np.stack([self.corpus.panel.series[n].values[at : at + self.coder.horizon] for n, at in places])
 
     def _validation_windows(self, config: Config) -> Windows:
         """Return windows spread evenly over the held-out points, of long histories and short ones; else training windows."""

@@ -137,9 +137,8 @@ def backtest(
 def _targets(plan: Plan) -> tuple[Floats, Flags, Floats]:
     """Return what came [W H F], what of it was observed, and what MASE divides by [W 1 F]."""
     windows, horizon, series = plan.windows, plan.asked.horizon, plan.panel.series
-    places = list(zip(windows.series.tolist(), windows.origin.tolist(), strict=True))
-    target = np.stack([series[n].values[origin : origin + horizon] for n, origin in places])
-    seen = np.stack([series[n].is_observed[origin : origin + horizon] for n, origin in places])
+    target = windows.targets([one.values for one in series], horizon)
+    seen = windows.targets([one.is_observed for one in series], horizon)
     return target, seen, plan.scales[windows.series][:, None]
 
 

@@ -85,12 +85,8 @@ class Plan:
 
     def num_scored(self, until: int) -> tuple[int, int]:
         """Count the points that are forecast at a time or before it, and all; a point of two windows counts twice."""
-        windows, horizon = self.windows, self.asked.horizon
-        times = [
-            self.panel.series[n].times[origin : origin + horizon]
-            for n, origin in zip(windows.series.tolist(), windows.origin.tolist(), strict=True)
-        ]
-        return int((np.stack(times) <= until).sum()), len(times) * horizon
+        times = self.windows.targets([one.times for one in self.panel.series], self.asked.horizon)
+        return int((times <= until).sum()), times.size
 
     def local(self, times: Times) -> Times:
         """Return local times, or the numbers of steps where times are row numbers."""

@@ -95,15 +95,20 @@ def explain(
     else:
         prepare_torch(device, threads)
         trace, notes = _record(run, asked, device=device, training=view in LEARNING)
-    if writes_trace:
+    _draw(trace, path, view, None if writes_trace else state)
+    for note in notes:
+        say(note)
+    _say(trace, path, as_json)
+
+
+def _draw(trace: Trace | Bundle, path: Path, view: str, state: dict[str, Any] | None) -> None:
+    """Write a picture; the trace itself where there is no state."""
+    if state is None:
         trace.write(path)
     else:
         from seqline.visualize.export import save
 
         save(trace, path, view, state)
-    for note in notes:
-        say(note)
-    _say(trace, path, as_json)
 
 
 def _state(settings: list[str]) -> dict[str, Any]:

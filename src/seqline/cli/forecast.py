@@ -25,6 +25,7 @@ from seqline.cli.series_options import OF_TRAINING, OPTIONS, Reading
 from seqline.errors import UserError
 
 if TYPE_CHECKING:
+    from seqline.forecast_report import Forecast
     from seqline.run import Trained
 
 DEFAULT_ARCH = "lstm"
@@ -126,7 +127,7 @@ def predict(
     """Forecast what comes after each series of a history of one point or more."""
     prepare_torch(device, threads)
 
-    from seqline.files import refuse_inputs, write_text
+    from seqline.files import refuse_inputs
     from seqline.forecast_report import forecast, plotted_levels
     from seqline.forecaster import Forecaster
     from seqline.visualize.series_plot import check_plot
@@ -153,6 +154,13 @@ def predict(
         say(note)
     if found.num_beyond:
         say(f"the last {found.num_beyond} steps lie beyond the {predictor.info.horizon} that the model was trained for")
+    _write(found, form, out, plot)
+
+
+def _write(found: Forecast, form: str, out: Path | None, plot: Path | None) -> None:
+    """Write the rows, and draw them where that is asked for."""
+    from seqline.files import write_text
+
     text = found.csv()
     if form == "json":
         text = json.dumps(found.as_json(), ensure_ascii=False, allow_nan=False) + "\n"

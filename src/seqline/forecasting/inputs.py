@@ -79,9 +79,8 @@ class Inputs:
     def __init__(self, coder: SeriesCoder, options: InputOptions, panel: Panel, horizon: int) -> None:
         self.coder, self.options, self.panel, self.horizon = coder, options, panel, horizon
         self.num_inputs = coder.vocabulary.num_inputs + (options.patch > 1)
-        self.zone = (
-            coder.zone if coder.zone and panel.zone else panel.zone
-        )  # times without a zone are local as they stand
+        # Times without a zone, of the history or of the training, are local as they stand.
+        self.zone = coder.zone if coder.zone and panel.zone else panel.zone
         self._series: dict[int, _Arrays] = {}
 
     def arrays(self, number: int) -> _Arrays:

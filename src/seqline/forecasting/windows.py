@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,11 @@ class Windows(NamedTuple):
     def take(self, which: ArrayLike) -> Windows:
         """Return some of the windows, in the order given."""
         return Windows(*(column[np.asarray(which, dtype=np.int64)] for column in self))
+
+    def targets(self, columns: Sequence[NDArray[Any]], horizon: int) -> NDArray[Any]:
+        """Return what lies behind each origin, [W H ...], of one array [N ...] a series, such as its values or times."""
+        places = zip(self.series.tolist(), self.origin.tolist(), strict=True)
+        return np.stack([columns[n][origin : origin + horizon] for n, origin in places])
 
     @property
     def lengths(self) -> Index:

@@ -56,7 +56,7 @@ def read_parquet(path: str) -> FrameTable:
         frame = pl.read_parquet(io.BytesIO(data), use_statistics=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise UserError(
-            f"cannot be read as Parquet: {_first_line(error)}", where=path, fix="write the file again"
+            f"cannot be read as Parquet: {first_line(error)}", where=path, fix="write the file again"
         ) from error
     return _polars_table(frame, path)
 
@@ -78,7 +78,7 @@ def read_frame(data: Any, source: str = "frame") -> FrameTable:
         try:
             return _polars_table(data if hasattr(data, "get_column") else pl.DataFrame(data), source)
         except pl.exceptions.PolarsError as error:
-            raise UserError(f"cannot be read: {_first_line(error)}", where=source) from error
+            raise UserError(f"cannot be read: {first_line(error)}", where=source) from error
     raise UserError(
         f"expected a file name, a polars or pandas frame, or a dict of columns, got {type(data).__name__}", where=source,
         fix="a lazy frame: collect it first",
@@ -101,7 +101,7 @@ def _polars_table(frame: Any, source: str) -> FrameTable:
         try:
             return _polars_column(frame.get_column(name), name, place)
         except (TypeError, ValueError, OverflowError, require_polars("a frame").exceptions.PolarsError) as error:
-            return _refuse(name, place, 0, f"cannot be read: {_first_line(error)}")
+            return _refuse(name, place, 0, f"cannot be read: {first_line(error)}")
 
     return FrameTable(source, frame.columns, frame.height, read)
 
@@ -149,7 +149,7 @@ def _pandas_table(frame: Any, source: str) -> FrameTable:
         try:
             return _pandas_column(columns[name], name, place)
         except (TypeError, ValueError, OverflowError, NotImplementedError) as error:
-            return _refuse(name, place, 0, f"cannot be read: {_first_line(error)}")
+            return _refuse(name, place, 0, f"cannot be read: {first_line(error)}")
 
     table = FrameTable(source, names, len(frame), read)
     table.time_index = name if has_own and is_time else ""
@@ -190,7 +190,7 @@ def _mapping_table(data: Mapping[Any, Any], source: str) -> FrameTable:
         try:
             return _listed(columns[name], name, place)
         except (TypeError, ValueError, OverflowError) as error:
-            return _refuse(name, place, 0, f"cannot be read: {_first_line(error)}")
+            return _refuse(name, place, 0, f"cannot be read: {first_line(error)}")
 
     return FrameTable(source, list(data), next(iter(lengths.values()), 0), read)
 
@@ -198,8 +198,11 @@ def _mapping_table(data: Mapping[Any, Any], source: str) -> FrameTable:
 def _listed(column: Any, name: str, place: Place) -> Column:
     """Take a list or an array; what a masked array hides is missing."""
     if isinstance(column, np.ma.MaskedArray):
-        hidden = np.ma.getmaskarray(column).tolist()
-        column = [None if is_hidden else cell for cell, is_hidden in zip(column.data.tolist(), hidden, strict=True)]
+        hidden = np.ma.getmaskarray(column)
+        if hidden.any():
+            column = [None if is_hidden else cell for cell, is_hidden in zip(column.data.tolist(), hidden, strict=True)]
+        else:
+            column = column.data
     if any(cell is None or isinstance(cell, str) for cell in column):
         return CellColumn(name, place, column)
     if all(isinstance(cell, datetime) and cell.tzinfo is None for cell in column):
@@ -253,7 +256,8 @@ def _zone_name(zone: str) -> str:
     return name
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Return the beginning of what another library says."""
     return (str(error).splitlines() or ["damaged"])[0][:200]
 
 

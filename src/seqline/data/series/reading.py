@@ -131,7 +131,7 @@ def _cells(table: Table, roles: Roles, columns: dict[str, Column]) -> tuple[tupl
     for name, column in numbers.items():
         if column.num_inexact:
             notes.append(f"column {name!r}: {counted(column.num_inexact, 'integer')} above 2^53 lost digits")
-        _refuse_large(columns[name], column.values)
+        _refuse_large(columns[name], column.values, range(table.num_rows))
     cells = np.stack([numbers[name].values for name in roles.layout.names], axis=1)
     count = table.num_rows
     codes = np.zeros(count, dtype=np.int64)
@@ -146,14 +146,13 @@ def _cells(table: Table, roles: Roles, columns: dict[str, Column]) -> tuple[tupl
     return tuple(number_of), Rows(row, codes, row, cells), notes
 
 
-def _refuse_large(column: Column, values: Floats) -> None:
-    """Refuse numbers whose squares a model could not hold."""
+def _refuse_large(column: Column, values: Floats, rows: Sequence[int]) -> None:
+    """Refuse numbers [N] whose squares a model could not hold; rows: where each stands."""
     is_large = np.abs(values) > MOST_SIZE
     if is_large.any():
-        row = int(is_large.argmax())
-        column.refuse(
-            row, f"expected numbers up to {MOST_SIZE:g} in size, got {values[row]:g}", "count in a larger unit"
-        )
+        at = int(is_large.argmax())
+        why = f"expected numbers up to {MOST_SIZE:g} in size, got {values[at]:g}"
+        column.refuse(int(rows[at]), why, "count in a larger unit")
 
 
 def _times(rows: Rows, roles: Roles, columns: dict[str, Column], how: SeriesOptions) -> ReadTimes:
@@ -246,17 +245,12 @@ def _statics(
                 why = f"expected {own[0][:40]!r} as in the row before of its series, got {own[at][:40]!r}"
                 column.refuse(int(rows.row[cut][at]), why, "a static column says one thing about a series")
             if own[0].lower() in _NO_STATIC:
-                column.refuse(
-                    int(rows.row[cut][0]), "a missing value", "static columns need one; write a text in words"
-                )
+                fix = "static columns need one; write a text in words"
+                column.refuse(int(rows.row[cut][0]), "a missing value", fix)
             chosen.append(own[0])
         read = chosen if name in as_texts else _as_numbers(chosen)
-        large = next((n for n, value in enumerate(read) if isinstance(value, float) and abs(value) > MOST_SIZE), None)
-        if large is not None:
-            row = int(rows.row[rows.cuts()[large]][0])
-            column.refuse(
-                row, f"expected numbers up to {MOST_SIZE:g} in size, got {read[large]:g}", "count in a larger unit"
-            )
+        if numbers := [value for value in read if isinstance(value, float)]:
+            _refuse_large(column, np.array(numbers), [int(rows.row[cut.start]) for cut in rows.cuts()])
         for series, value in zip(values, read, strict=True):
             series.append(value)
     return [tuple(series) for series in values]

@@ -7,14 +7,15 @@ Columns that cannot hold a forecast's key (a time of day in a column of dates) c
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from seqline.data.series import Panel, Times
-from seqline.data.series.frames import require_polars
+from seqline.data.series.frames import first_line, require_polars
 from seqline.data.series.writing import Columns
 from seqline.data.series.zones import local_of
 from seqline.errors import UserError
@@ -35,15 +36,23 @@ def returned(history: Any, panel: Panel, columns: Columns, times: Times) -> Any:
         A pandas frame for one; its time is the index where the history had it there. A polars frame for one and for other
         objects in Arrow's form. Else a dict of columns; datetimes where the history had a list or an array of them.
     """
-    try:
-        if all(hasattr(history, name) for name in ("iloc", "columns", "index")):
+    if all(hasattr(history, name) for name in ("iloc", "columns", "index")):
+        with _fitting(ValueError, OverflowError):
             return _pandas(history, panel, columns, times)
-        if hasattr(history, "__arrow_c_stream__"):
+    if hasattr(history, "__arrow_c_stream__"):
+        with _fitting(require_polars("a frame of forecasts").exceptions.PolarsError):
             return _polars(history, panel, columns, times)
-    except Exception as error:  # of pandas and polars, which have many: a type that cannot hold what comes next
-        what = f"the types of the history cannot hold the forecast: {str(error).splitlines()[0][:160]}"
-        raise UserError(what, where="frame", fix="give times in microseconds, ids as texts or whole numbers") from error
     return _dict(history, panel, columns, times) if isinstance(history, Mapping) else columns
+
+
+@contextmanager
+def _fitting(*errors: type[Exception]) -> Iterator[None]:
+    """Refuse, in place of these errors, types of a history that cannot hold what comes next."""
+    try:
+        yield
+    except errors as error:
+        what = f"the types of the history cannot hold the forecast: {first_line(error)}"
+        raise UserError(what, where="frame", fix="give times in microseconds, ids as texts or whole numbers") from error
 
 
 def _dict(history: Mapping[str, Any], panel: Panel, columns: Columns, times: Times) -> dict[str, Any]:
