@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(arguments: list[str], is_debug: bool) -> int:
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments, prog_name="seqline", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:

@@ -28,13 +28,9 @@ def backtest(
         str, typer.Argument(metavar="RUN", help="Folder of a run; with --archs the data, and no run.")
     ],
     data: Annotated[str | None, typer.Argument(metavar="DATA", help="CSV or Parquet.", show_default=False)] = None,
-    archs: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Train these on what lies before the backtest, in place of a run.")
-    ] = None,
-    windows: Annotated[int, typer.Option(min=1, max=1_000_000, help="Forecasts of each series.")] = 10,
-    step: Annotated[
-        int | None, typer.Option(min=1, help="Points between two of them; the horizon when not given.")
-    ] = None,
+    archs: series.Archs = None,
+    windows: series.Windows = 10,
+    step: series.Step = None,
     horizon: series.Horizon = None,
     out: Annotated[Path | None, typer.Option(help="With --archs: folder to make that keeps the runs.")] = None,
     target: series.Target = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seqline.cli import series_options
-from seqline.cli.explain_question import OF_FORECASTS, OF_TEXTS, Question
+from seqline.cli.explain_question import OF_FORECASTS, OF_TEXTS, Force, Out, Question, State, Text, View
 from seqline.cli.options import (
     Beam,
     Device,
@@ -38,27 +38,12 @@ LEARNING = ("train", "all")
 
 def explain(
     run: Annotated[Path, typer.Argument(help="Folder of a run, or a recorded trace (.json, .json.gz).")],
-    text: Annotated[
-        str | None,
-        typer.Argument(
-            help="Text to translate, go on from or label, or a file of histories to forecast; - is standard input. "
-            "None for a recorded trace."
-        ),
-    ] = None,
-    view: Annotated[
-        str, typer.Option(help="What to draw: timeline, align, softmax, forecast, lag, ...; all makes a folder.")
-    ] = "timeline",
-    out: Annotated[
-        Path | None,
-        typer.Option(help="File to write: html, svg, png, gif, mp4, csv, or json for the trace. Default: a new page."),
-    ] = None,
+    text: Text = None,
+    view: View = "timeline",
+    out: Out = None,
     beam: Beam = None,
-    force: Annotated[
-        list[str] | None, typer.Option(metavar="STEP=WORD", help="What if: this word as output STEP; may be repeated.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="The view's state, such as layer=1.")
-    ] = None,
+    force: Force = None,
+    settings: State = None,
     series: series_options.OneSeries = None,
     target: series_options.OneTarget = None,
     horizon: series_options.Horizon = None,

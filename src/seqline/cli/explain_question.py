@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
 
 from seqline.cli import series_options
 from seqline.cli.options import check_utf8
@@ -11,6 +14,28 @@ from seqline.errors import UserError
 
 if TYPE_CHECKING:
     from seqline.recording.forecast_asked import Asked
+
+
+Text = Annotated[
+    str | None,
+    typer.Argument(
+        help="Text to translate, go on from or label, or a file of histories to forecast; - is standard input. "
+        "None for a recorded trace."
+    ),
+]
+View = Annotated[
+    str, typer.Option(help="What to draw: timeline, align, softmax, forecast, lag, ...; all makes a folder.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="File to write: html, svg, png, gif, mp4, csv, or json for the trace. Default: a new page."),
+]
+Force = Annotated[
+    list[str] | None, typer.Option(metavar="STEP=WORD", help="What if: this word as output STEP; may be repeated.")
+]
+State = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="The view's state, such as layer=1.")
+]
 
 
 class Question(NamedTuple):

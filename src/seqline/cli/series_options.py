@@ -79,6 +79,11 @@ MaxMinutes = Annotated[float | None, typer.Option(help="Fit the whole schedule o
 Seed = Annotated[int | None, typer.Option(help="Seed of everything random; 1 when not given.")]
 Lookback = Annotated[int | None, typer.Option(min=1, help="The longest history that is read, in points.")]
 WhereDevice = Annotated[str | None, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:N, mps.")]
+Archs = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Train these on what lies before the backtest, in place of a run.")
+]
+Windows = Annotated[int, typer.Option(min=1, max=1_000_000, help="Forecasts of each series.")]
+Step = Annotated[int | None, typer.Option(min=1, help="Points between two of them; the horizon when not given.")]
 OneSeries = Annotated[str | None, typer.Option("--series", metavar="ID", help="Forecast: which series of several.")]
 OneTarget = Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="Forecast: which column of several.")]
 Lengths = Annotated[
