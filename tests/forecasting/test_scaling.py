@@ -22,9 +22,9 @@ def test_mean_and_deviation_by_hand() -> None:
     centre, scale = instance_scale([[1.0, 5.0], [3.0, 5.0], [8.0, 11.0]])
     assert centre.tolist() == [4.0, 7.0]
     assert scale == pytest.approx([math.sqrt((9 + 1 + 16) / 3), math.sqrt((4 + 4 + 16) / 3)], rel=1e-15)
-    last = instance_scale([[1.0], [3.0], [8.0]], [[True], [True], [False]], centre="last")
-    assert last.centre.tolist() == [3.0]
-    assert last.scale.tolist() == [1.0]
+    with_a_gap = instance_scale([[1.0], [3.0], [8.0]], [[True], [True], [False]])
+    assert with_a_gap.centre.tolist() == [2.0]
+    assert with_a_gap.scale.tolist() == [1.0]
 
 
 @pytest.mark.parametrize("value", CONSTANTS)

@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as hnp
 from seqline.forecasting.windows import (
     Windows,
     backtest_origins,
-    evaluation_windows,
     target_windows,
     training_windows,
 )
@@ -27,7 +26,7 @@ def rows(windows: Windows) -> list[tuple[int, ...]]:
 
 @given(LENGTHS, SIZES, SIZES)
 def test_every_window_and_no_other(lengths: list[int], lookback: int, horizon: int) -> None:
-    windows = evaluation_windows(lengths, lookback, horizon)
+    windows = target_windows([(lookback, size) for size in lengths], lookback, horizon)
     expected = [(n, o - lookback, o) for n, size in enumerate(lengths) for o in range(size + 1)]
     assert rows(windows) == [(n, s, o) for n, s, o in expected if s >= 0 and o + horizon <= lengths[n]]
     counts = np.bincount(windows.series, minlength=len(lengths)).tolist()
@@ -50,7 +49,7 @@ def test_targets_of_a_span_stay_inside_it() -> None:
         target_windows([(3, 8)], 4, 3)
     for lookback, horizon in ((0, 1), (1, 0)):
         with pytest.raises(ValueError, match="1 or more"):
-            evaluation_windows([9], lookback, horizon)
+            target_windows([(lookback, 9)], lookback, horizon)
 
 
 @given(st.integers(2, 60), SIZES, st.integers(1, 8), st.none() | SIZES)

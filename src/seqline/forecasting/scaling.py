@@ -20,13 +20,12 @@ equations 1 to 3, without the learned affine map.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
-Centre = Literal["mean", "last"]
 
 _RELATIVE = 1e-9  # of the magnitude: float64 holds seven digits of a spread as small as this
 _SMALLEST = 1e-24  # of a history of zeros; 1e12 over it still fits a float32
@@ -59,16 +58,13 @@ class _Numbers(Protocol):
 N = TypeVar("N", bound=_Numbers)
 
 
-def instance_scale(
-    values: ArrayLike, is_observed: ArrayLike | None = None, *, floor: Floor | None = None, centre: Centre = "mean"
-) -> Scale:
+def instance_scale(values: ArrayLike, is_observed: ArrayLike | None = None, *, floor: Floor | None = None) -> Scale:
     """Find centre and scale of one history.
 
     Args:
         values: [N F], N at least 1; what stands at unobserved points does not matter.
         is_observed: [N F]; None = all.
         floor: of the scale, from `fit_floor`; None = the built-in one alone.
-        centre: the mean of the observed points, or the last of them. The scale is the deviation from the mean either way.
 
     Returns:
         [F] each. A column without an observed point has centre 0.
@@ -89,8 +85,7 @@ def instance_scale(
     # From the first point on, so that the mean of a constant is that constant to the last bit.
     mean = first + np.where(seen, kept - first, 0.0).sum(axis=0) / count
     deviation = np.sqrt((np.where(seen, kept - mean, 0.0) ** 2).sum(axis=0) / count)
-    last = kept[len(given) - 1 - seen[::-1].argmax(axis=0), columns]
-    return Scale(mean if centre == "mean" else last, np.maximum(deviation, _least(kept, floor)))
+    return Scale(mean, np.maximum(deviation, _least(kept, floor)))
 
 
 def fit_floor(training: Sequence[ArrayLike], masks: Sequence[ArrayLike] | None = None) -> Floor:

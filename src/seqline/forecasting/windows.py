@@ -47,27 +47,11 @@ class Windows(NamedTuple):
         return self.origin - self.start
 
 
-def evaluation_windows(lengths: Sequence[int], lookback: int, horizon: int) -> Windows:
-    """List every window of `lookback` points and their target: exactly max(0, N - L - H + 1) of a series of N points.
-
-    Args:
-        lengths: N, points of each series.
-        lookback: L, points of a history, 1 or more.
-        horizon: H, points of a target, 1 or more.
-
-    Returns:
-        The windows, series by series, in the order of time.
-
-    Raises:
-        ValueError: a lookback or horizon under 1.
-    """
-    return target_windows([(lookback, n) for n in lengths], lookback, horizon)
-
-
 def target_windows(spans: Sequence[tuple[int, int]], lookback: int, horizon: int) -> Windows:
     """List every window whose target lies in a span; its history may reach back before the span.
 
-    So histories of several lengths are scored on the same targets, such as those of a test span.
+    So histories of several lengths are scored on the same targets, such as those of a test span. A span from `lookback` to N,
+    the end of a series, has every window of that series: exactly max(0, N - L - H + 1) for a lookback L and a horizon H.
 
     Args:
         spans: first point and end (excluded) of where the targets of each series may lie.
