@@ -23,7 +23,8 @@ COMMON = (
     "training.batch_tokens=600",
 )
 RNN = ("model.embed_size=160", "model.hidden_size=256", "model.dropout=0.2")
-UNREAD = (*RNN, "training.batch_tokens=500")  # of the models without attention: more and smaller steps
+FAST = "training.learning_rate=0.004"
+UNREAD = (*RNN, "model.dropout=0.1", FAST, "training.batch_tokens=300")  # without attention: more and smaller steps
 MODELS: dict[str, tuple[str, ...]] = {
     "luong": (*RNN, "model.score=dot", "model.input_feeding=false"),
     "transformer": (
@@ -36,7 +37,8 @@ MODELS: dict[str, tuple[str, ...]] = {
     ),
     "encoder-decoder": UNREAD,
     "contextual": UNREAD,
-    "bahdanau": (*RNN, "model.hidden_size=192"),  # its decoder reads before it steps, so goes word by word
+    # Its decoder reads before it steps, so goes word by word.
+    "bahdanau": (*RNN, "model.hidden_size=192", FAST, "training.batch_tokens=500"),
     "transformer-pre": (
         "model.embed_size=160",
         "model.inner_size=320",
@@ -51,6 +53,7 @@ MODELS: dict[str, tuple[str, ...]] = {
         "model.num_layers=3",
         "model.dropout=0.1",
         "training.learning_rate=0.003",
+        "training.batch_tokens=400",
     ),
     "cho": UNREAD,
     "sutskever": (*UNREAD, "model.num_layers=1"),
