@@ -6,6 +6,8 @@ import errno
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -259,6 +261,37 @@ def test_every_crash_point_of_a_new_folder_leaves_it_whole_or_absent(
     files.remove_folder(tmp_path / "run")
     fill()  # whatever the last crash left behind does not stand in the way
     assert names(tmp_path / "run") == ["a", "b"]
+
+
+def test_one_command_at_a_time_works_in_a_folder(tmp_path: Path) -> None:
+    with files.alone_in(tmp_path):
+        with pytest.raises(UserError, match="another seqline works in it; wait for it"), files.alone_in(tmp_path):
+            pass
+        with pytest.raises(UserError, match="another seqline"), files.alone_in(tmp_path):
+            pass
+    with files.alone_in(tmp_path):
+        pass
+
+
+def test_a_lock_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    held = f"with files.alone_in({str(tmp_path)!r}): print('in', flush=True); time.sleep(60)"
+    code = f"import time\nfrom seqline import files\n{held}"
+    other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    assert other.stdout.readline() == b"in\n"
+    with pytest.raises(UserError, match="another seqline"), files.alone_in(tmp_path):
+        pass
+    other.kill()
+    other.communicate()
+    with files.alone_in(tmp_path):
+        pass
+
+
+def test_a_log_begins_empty(tmp_path: Path) -> None:
+    for words in (b"one\n", b"two\n"):
+        with files.new_log(tmp_path / "logs" / "a.log") as log:
+            log.write(words)
+    assert files.read_bytes(tmp_path / "logs" / "a.log") == b"two\n"
 
 
 def test_a_removed_folder_loses_its_name_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

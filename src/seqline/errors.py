@@ -26,6 +26,12 @@ class Stopped(Exception):
         super().__init__(reason)
 
 
+def told(error: Exception) -> str:
+    """Say an error in a line of a report: what a UserError says; of any other its kind too."""
+    said = " ".join(str(error).split())
+    return said if isinstance(error, UserError) else f"{type(error).__name__}: {said}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Name the nearest known name, or list them all when none is near. For the `fix` of a UserError."""
     names = sorted(known)

@@ -18,6 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
+from filelock import FileLock, Timeout
+
 from seqline.errors import UserError
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -184,6 +186,38 @@ def new_folder(path: PathLike) -> Iterator[Path]:
             for parent in made:
                 parent.rmdir()
         raise
+
+
+@contextmanager
+def alone_in(folder: PathLike) -> Iterator[None]:
+    """Keep a second command out of a folder while one works in it. The lock ends with its process, however that ends.
+
+    Raises:
+        UserError: another one works there, or the folder cannot be written.
+    """
+    lock = FileLock(Path(folder) / ".lock", timeout=0)
+    with _writing(folder):
+        try:
+            lock.acquire()
+        except Timeout as error:
+            fix = "wait for it, or name another"
+            raise UserError("another seqline works in it", where=str(folder), fix=fix) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def new_log(path: PathLike) -> BinaryIO:
+    """Return a file for another process to write its words into; an older one of this name is emptied.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    with _writing(path):
+        target = _destination(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return open(target, "wb")
 
 
 def remove_folder(path: PathLike) -> None:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import torch
 
 import seqline
+from seqline import files
 from seqline.api import evaluate, evaluate_labels, evaluate_text
 from seqline.comparing import compare as module
 from seqline.comparing import exams, explaining
+from seqline.comparing.budget import parse_budget
 from seqline.comparing.compare import Compared, More, Running
 from seqline.comparing.exam import Marking, check_marking
 from seqline.comparing.plan import PLAN
-from seqline.comparing.results import Judging
+from seqline.comparing.results import Judging, off_budget
 from seqline.errors import UserError
+from seqline.run_folder import Run
 
 from ..small_run import content
 from .small import GREEDY, SMALL, InProcess, asked, compared, labels, letters, never, one_file, text
@@ -202,6 +208,48 @@ def test_a_run_that_fails_is_a_row_with_its_reason(tmp_path: Path) -> None:
     strict(tmp_path / "out" / "results.json")
 
 
+def test_a_run_that_cannot_be_examined_is_a_row_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examine = exams.TranslationExam.answer
+
+    def fails(exam: exams.TranslationExam, run: Run) -> dict[str, Any]:
+        if run.folder.name == "luong-seed1":
+            raise RuntimeError("not enough\nmemory")
+        return examine(exam, run)
+
+    monkeypatch.setattr(exams.TranslationExam, "answer", fails)
+    found = compared(letters(tmp_path / "data"), tmp_path / "out", asked())
+    assert [run["reason"] for run in found.results["runs"]] == [
+        None, "cannot be examined: RuntimeError: not enough memory",
+    ]  # fmt: skip
+    assert found.results["baseline"] == "encoder-decoder"
+
+
+def test_settings_that_the_comparison_has_defaults_for_may_be_set(tmp_path: Path) -> None:
+    settings = {"training.patience": 3, "training.seed": 7}
+    found = compared(letters(tmp_path / "data"), tmp_path / "out", asked(("luong",), seeds=2, settings=settings))
+    assert found.results["seeds"] == [7, 8]
+    for seed in (7, 8):
+        config = content(tmp_path / "out" / "configs")[f"luong-seed{seed}.toml"].decode()
+        assert "patience = 3" in config
+        assert f"seed = {seed}" in config
+
+
+def test_two_commands_do_not_work_in_one_folder(base: tuple[Path, Compared, list[str]], tmp_path: Path) -> None:
+    folder, _, _ = base
+    shutil.copytree(folder / "out", tmp_path / "out")
+    with files.alone_in(tmp_path / "out"), pytest.raises(UserError, match="out: another seqline works in it"):
+        compared(folder / "data", tmp_path / "out", asked(seeds=2), start=never)
+
+
+def test_a_run_off_its_time_is_told_of() -> None:
+    assert off_budget(575.0, parse_budget("10m")) == []
+    assert off_budget(565.0, parse_budget("10m"))[0].startswith("trained for 565 of 600 s: ")
+    assert off_budget(640.0, parse_budget("10m"))[0].startswith("trained for 640 of 600 s: ")
+    assert off_budget(1.0, parse_budget("10steps")) == []
+
+
 def test_the_tokens_seen_are_equal_within_a_batch(tmp_path: Path) -> None:
     found = compared(letters(tmp_path / "data"), tmp_path / "out", asked(budget="300tokens"))
     seen = [run["target_tokens"] for run in found.results["runs"]]
@@ -232,6 +280,8 @@ def test_language_models_are_compared_too(tmp_path: Path, arch: str, unit: str) 
     assert run["scores"]["nats"] == pytest.approx(report.nats_per_character, rel=1e-5)
     assert run["scores"]["bits"] == pytest.approx(report.bits_per_character, rel=1e-5)
     assert run["speed_unit"] == "pieces/s"
+    lines = (tmp_path / "out" / "data" / "test.txt").read_text().splitlines()
+    assert found.results["test"] == {"examples": len(lines), "unit": "lines"}
 
 
 def test_a_baseline_is_what_others_are_tested_against(base: tuple[Path, Compared, list[str]]) -> None:
@@ -328,15 +378,25 @@ def test_the_table_is_markdown(base: tuple[Path, Compared, list[str]]) -> None:
 
 def test_python_mirrors_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "Running", lambda jobs, say: Running(jobs, say, start=InProcess))
+    threads: list[int] = []
+    examine = exams.TranslationExam.answer
+    monkeypatch.setattr(
+        exams.TranslationExam, "answer", lambda *args: threads.append(torch.get_num_threads()) or examine(*args)
+    )
     settings = {**SMALL, **GREEDY, "luong:model.score": "dot", "luong:model.hidden_size": 8}
     found = seqline.compare(
-        letters(tmp_path / "data"), ["luong"], tmp_path / "out", budget="2steps", settings=settings,
-        more=More(lowercase=True),
+        letters(tmp_path / "my data"), ["luong"], tmp_path / "out", budget="2steps", settings=settings,
+        more=More(lowercase=True, test=tmp_path / "my data" / "test.tsv", threads=torch.get_num_threads() + 1),
     )  # fmt: skip
     assert found.num_finished == 1
     assert found.page.exists()
-    assert found.results["command"].startswith("seqline compare ")
-    assert "--set luong:model.score=dot" in found.results["command"]
+    assert threads == [torch.get_num_threads() + 1]
+    command = shlex.split(found.results["command"])
+    assert command[:2] == ["seqline", "compare"]
+    assert "luong:model.score=dot" in command
+    assert "--lowercase" in command
+    assert command[command.index("--test") + 1] == str(tmp_path / "my data" / "test.tsv")
+    assert "--metrics" not in command
     row = found.results["architectures"][0]
     assert row["settings"]["model.score"] == "dot"
     with pytest.raises(UserError, match="--seeds: expected 1 or more, got 0"):

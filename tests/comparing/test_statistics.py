@@ -59,6 +59,15 @@ def test_a_clear_difference_has_a_verdict_in_the_right_direction() -> None:
     assert contrast(LOSS, good, bad, 500, 1).verdict == "worse"
 
 
+def test_a_verdict_wants_every_seed_on_one_side() -> None:
+    good, bad = answers(*[1] * 40), answers(*[0] * 40)
+    a_little_better = answers(*[1] * 2, *[0] * 38)
+    found = contrast(HIT, [good, bad], [bad, a_little_better], 500, 1)
+    assert max(found.p_bootstrap or 0, found.p_randomization or 0) < 0.05
+    assert found.verdict == "the seeds disagree"
+    assert contrast(HIT, [good, a_little_better], [bad, bad], 500, 1).verdict == "better"
+
+
 def test_equal_systems_show_no_difference() -> None:
     found = contrast(HIT, [answers(*[1, 0] * 10)], [answers(*[1, 0] * 10)], 100, 1)
     assert (found.verdict, found.p_bootstrap, found.p_randomization) == ("no difference shown", 1.0, 1.0)

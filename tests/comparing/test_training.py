@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from seqline.comparing.child import peak_memory
+from seqline.comparing.curves import Point
 from seqline.comparing.plan import Plan, Planned
 from seqline.comparing.training import Child, Ended, train_all
 from seqline.config import Config
@@ -90,6 +91,16 @@ def test_the_most_memory_is_remembered_over_a_second_try(tmp_path: Path) -> None
     assert outcome.peak_memory == 77
 
 
+def test_a_long_training_says_now_and_then_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seqline.comparing.training.SECONDS_BETWEEN_WORDS", -1.0)
+    curve = [Point(20, 3.2, 1.5, "BLEU", 12.345)]
+    monkeypatch.setattr("seqline.comparing.training.read_curve", lambda _: curve)
+    said: list[str] = []
+    train_all(plan_of(tmp_path, "a"), say=said.append, start=Fake)
+    assert said[1] == "a: at step 20 after 3 s, BLEU 12.35 (validation)"
+    assert len(said) == 3  # each validation once
+
+
 def test_a_folder_of_another_architecture_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "runs" / "a").mkdir(parents=True)
     (tmp_path / "runs" / "a" / "manifest.json").write_text("{}")
@@ -108,8 +119,10 @@ def test_a_real_process_says_how_it_ended(tmp_path: Path) -> None:
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "a.toml").write_text('[model]\narchitecture = "luong"\n[data]\ntrain = "nothing.tsv"\n')
     child, ended = Child(plan_of(tmp_path, "a"), plan_of(tmp_path, "a").runs[0], False), None
+    assert (tmp_path / "logs" / "a.log").is_file()  # to be read while it goes on
     while ended is None:
         ended = child.poll()
+    assert [path.name for path in (tmp_path / "logs").iterdir()] == ["a.log"]
     assert ended.code == 2
     assert ended.answer["error"].startswith("nothing.tsv: no such file")
     peak = ended.answer["peak_memory_bytes"]

@@ -13,9 +13,8 @@ from seqline.comparing.budget import parse_budget
 from seqline.comparing.compare import PAGE as REPORT
 from seqline.comparing.compare import RESULTS, TABLE
 from seqline.comparing.measuring import SCORES
-from seqline.comparing.plan import CONFIGS, PLAN, RUNS
+from seqline.comparing.plan import CONFIGS, LOGS, PLAN, RUNS
 from seqline.comparing.sets import FOLDER
-from seqline.comparing.training import LOGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "compare.md").read_text(encoding="utf-8")
 COMPARE = typer.main.get_command(app).commands["compare"]  # type: ignore[attr-defined]

@@ -52,21 +52,24 @@ class Asked:
 
     def base(self) -> Config:
         """Return the settings of all architectures."""
-        return Config().replace(**{"data.task": self.task, "training.patience": 0}, **self._given(""))
+        return Config().replace(**self._for_all())
 
     def config(self, arch: str, seed: int, data: str) -> Config:
-        """Return the settings of one run; an early stop is off, so that each spends its budget."""
-        own: dict[str, Any] = {"model.architecture": arch, "training.seed": seed, "data.train": data}
+        """Return the settings of one run."""
+        own: dict[str, Any] = {"model.architecture": arch, "training.seed": seed, "data.train": data, "data.keys": None}
         own |= {"training.threads": self.threads, **self.budget.settings()}
         if self.device != "cpu":
             own["training.device"] = self.device
-        given = {"data.task": self.task, "training.patience": 0, **self._given(""), **self._given(arch)}
-        return Config().replace(**given, **own, **{"data.keys": None})
+        return Config().replace(**{**self._for_all(), **self._given(arch), **own})
 
     def seed_numbers(self) -> range:
         """Return the seeds: from training.seed on."""
         first = self.base().training.seed
         return range(first, first + self.seeds)
+
+    def _for_all(self) -> dict[str, Any]:
+        """Return what is set for every run; an early stop is off unless asked for, so that each spends its budget."""
+        return {"data.task": self.task, "training.patience": 0, **self._given("")}
 
     def _given(self, arch: str) -> dict[str, Any]:
         return {key: value for owner, key, value in self.settings if owner == arch}

@@ -1,4 +1,4 @@
-"""One training in a process of its own: `python -m seqline.comparing.child CONFIG.toml RUN [--resume]`.
+"""One training in a process of its own: `python -m seqline.comparing.child CONFIG.toml RUN --parent=PID [--resume]`.
 
 It is `seqline train` and two things more: at its end one JSON object on stdout says the most memory that the process held,
 and it ends when its parent does.
@@ -18,14 +18,16 @@ STATUS = Path("/proc/self/status")
 
 def main(arguments: list[str]) -> int:
     """Train, and say how it ended."""
-    config_file, out, *rest = arguments
-    answer, code = work(config_file, out, is_resumed="--resume" in rest)
+    config_file, out, parent, *rest = arguments
+    # On Windows the program of a virtual environment starts another, which is the parent then.
+    number = os.getppid() if os.name == "nt" else int(parent.removeprefix("--parent="))
+    answer, code = work(config_file, out, is_resumed="--resume" in rest, parent=number)
     print(json.dumps({**answer, "peak_memory_bytes": peak_memory()}), flush=True)
     return code
 
 
-def work(config_file: str, out: str, *, is_resumed: bool) -> tuple[dict[str, Any], int]:
-    """Train in this process; return how it ended, and the exit status."""
+def work(config_file: str, out: str, *, is_resumed: bool, parent: int | None = None) -> tuple[dict[str, Any], int]:
+    """Train in this process; return how it ended, and the exit status. parent: the process whose end ends it too."""
     from seqline.config import load_config
     from seqline.errors import Stopped, UserError
     from seqline.run import train
@@ -33,7 +35,7 @@ def work(config_file: str, out: str, *, is_resumed: bool) -> tuple[dict[str, Any
 
     try:
         with stop_on_signals() as asked:
-            should_stop = _or_orphaned(asked)
+            should_stop = asked if parent is None else _or_orphaned(asked, parent)
             trained = train(
                 load_config(config_file),
                 out,
@@ -51,9 +53,8 @@ def work(config_file: str, out: str, *, is_resumed: bool) -> tuple[dict[str, Any
     return {"error": None, "ended": trained.result.reason}, 0
 
 
-def _or_orphaned(asked: Callable[[], str | None]) -> Callable[[], str | None]:
+def _or_orphaned(asked: Callable[[], str | None], parent: int) -> Callable[[], str | None]:
     """Return what also stops when the parent is gone, so that no training goes on that nobody waits for."""
-    parent = os.getppid()
     return lambda: asked() or (None if os.getppid() == parent else "terminated")
 
 

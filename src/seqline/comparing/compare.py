@@ -24,6 +24,7 @@ from seqline.comparing.training import Child, Start, train_all
 from seqline.config import Config
 from seqline.errors import UserError
 from seqline.files import PathLike
+from seqline.machine import torch_threads
 
 RESULTS, TABLE, PAGE = "results.json", "table.md", "report.html"
 
@@ -83,7 +84,8 @@ def run(data: str, asked: Asked, out: Path, where: Where, judging: Judging, runn
     """Compare architectures; what is in `out` already is taken as it is.
 
     Raises:
-        UserError: bad settings or data, or an `out` that holds something else: found before anything is created.
+        UserError: bad settings or data, or an `out` that holds something else: found before anything is created. Also
+            another command that works in `out`.
         Stopped: the user ended it; the same call goes on from there.
     """
     check_asked(asked)
@@ -96,36 +98,50 @@ def run(data: str, asked: Asked, out: Path, where: Where, judging: Judging, runn
     plan = open_plan(asked, sets, out)
     for note in plan.notes:
         running.say(note)
-    outcomes = train_all(plan, jobs=running.jobs, say=running.say, should_stop=running.should_stop, start=running.start)
-    measured = measure_all(plan, outcomes, exam, running.say, running.should_stop)
-    command = running.command or _command(data, asked, out)
-    found = results(plan, asked, exam, measured, judging, command)
-    shown = explain_all(plan, measured, exam, judging, found)
-    found["example"] = shown.as_json()
-    files.write_json(out / RESULTS, found)
-    files.write_text(out / TABLE, markdown(found))
-    files.write_text(out / PAGE, page(found, shown))
+    with files.alone_in(out), torch_threads(asked.threads):
+        outcomes = train_all(
+            plan, jobs=running.jobs, say=running.say, should_stop=running.should_stop, start=running.start
+        )
+        measured = measure_all(plan, outcomes, exam, running.say, running.should_stop)
+        command = running.command or _command(data, asked, out, where, judging, running)
+        found = results(plan, asked, exam, measured, judging, command)
+        shown = explain_all(plan, measured, exam, judging, found)
+        found["example"] = shown.as_json()
+        files.write_json(out / RESULTS, found)
+        files.write_text(out / TABLE, markdown(found))
+        files.write_text(out / PAGE, page(found, shown))
     return Compared(out, found)
 
 
-def _command(data: str, asked: Asked, out: Path) -> str:
-    parts = [
-        "seqline",
-        "compare",
-        data,
-        "--archs",
-        ",".join(asked.archs),
-        "--seeds",
-        str(asked.seeds),
-        "--budget",
-        str(asked.budget),
-    ]
-    parts += ["--task", asked.task] if asked.task != "translation" else []
+def _command(data: str, asked: Asked, out: Path, where: Where, judging: Judging, running: Running) -> str:
+    """Return the command that asks for the same; what stands at its default is left out."""
+    given = {
+        "--archs": ",".join(asked.archs),
+        "--seeds": str(asked.seeds),
+        "--budget": str(asked.budget),
+        "--task": _unless(asked.task, Asked.task),
+        "--valid": where.valid,
+        "--test": where.test,
+        "--keys": _unless(",".join(where.keys), ",".join(Where.keys)),
+        "--parameters": str(asked.parameters or ""),
+        "--baseline": judging.baseline or "",
+        "--metrics": _unless(",".join(judging.marking.metrics), ",".join(METRICS_OF_TEXT)),
+        "--sentence": judging.sentence or "",
+        "--jobs": str(running.jobs),
+        "--threads": str(asked.threads),
+        "--device": _unless(asked.device, Asked.device),
+        "--out": str(out),
+    }
+    parts = ["seqline", "compare", data, *(word for name, value in given.items() if value for word in (name, value))]
+    parts += ["--lowercase"] if judging.marking.lowercase else []
     for owner, key, value in asked.settings:
         written = str(value).lower() if isinstance(value, bool) else str(value)
         parts += ["--set", f"{owner}:{key}={written}" if owner else f"{key}={written}"]
-    parts += ["--parameters", str(asked.parameters)] if asked.parameters else []
-    return shlex.join([*parts, "--threads", str(asked.threads), "--out", str(out)])
+    return shlex.join(parts)
+
+
+def _unless(value: str, default: str) -> str:
+    return "" if value == default else value
 
 
 @dataclass(frozen=True)
@@ -143,6 +159,7 @@ class More:
         sentence: what all models are shown on the page; None: a sentence of the test set.
         jobs: trainings at once.
         threads: of each.
+        device: where they are trained: cpu, cuda, mps.
         say: takes one line of progress.
     """
 
@@ -156,6 +173,7 @@ class More:
     sentence: str | None = None
     jobs: int = 1
     threads: int = 1
+    device: str = "cpu"
     say: Callable[[str], None] = lambda _: None
 
 
@@ -191,7 +209,7 @@ def compare(
     given = tuple((*_owned(key), value) for key, value in (settings or {}).items())
     task = Config().replace(**{"data.task": task}).data.task
     budget_of_all = parse_budget(budget)
-    asked = Asked(tuple(archs), seeds, budget_of_all, task, given, more.parameters, more.threads)
+    asked = Asked(tuple(archs), seeds, budget_of_all, task, given, more.parameters, more.threads, more.device)
     where = Where(*(str(path) if path is not None else "" for path in (more.valid, more.test)), keys=more.keys)
     judging = Judging(more.baseline, sentence=more.sentence, marking=Marking(tuple(more.metrics), more.lowercase))
     return run(str(data), asked, Path(out), where, judging, Running(jobs=more.jobs, say=more.say))

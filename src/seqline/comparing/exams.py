@@ -88,7 +88,7 @@ class TextExam(Exam):
 
     def __init__(self, test: Text, data: DataConfig, _: Marking) -> None:
         self.text, self.is_stream = test, data.unit != "lines"
-        self.lines = test.text.removesuffix("\n").split("\n") if not self.is_stream else test.text.split("\n")
+        self.lines = test.text.removesuffix("\n").split("\n")
         if not self.is_stream:
             self.lines = [line for line in self.lines if line.strip()]
         self.num_examples = len(self.lines)
@@ -101,7 +101,8 @@ class TextExam(Exam):
 
     def answer(self, run: Run) -> dict[str, Any]:
         """Say how improbable each line is, and its characters."""
-        sums = stream_sums(run, self.text) if self.is_stream else line_sums(run, self.lines)
+        # Nothing comes behind the last line end of a stream, and nothing is no line.
+        sums = stream_sums(run, self.text)[: self.num_examples] if self.is_stream else line_sums(run, self.lines)
         return {"nats": sums[:, 0].tolist(), "characters": [int(count) for count in sums[:, 1]]}
 
     def time(self, run: Run) -> Speed:

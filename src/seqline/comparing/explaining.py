@@ -11,7 +11,7 @@ from seqline.comparing.measuring import Measured
 from seqline.comparing.plan import Plan
 from seqline.comparing.results import Judging
 from seqline.comparing.table import ordered
-from seqline.errors import UserError
+from seqline.errors import UserError, told
 from seqline.run_folder import load_run
 from seqline.visualize.absent import absence
 from seqline.visualize.engine import SceneError, installed_engines
@@ -84,11 +84,11 @@ def _best_run(arch: str, found: Mapping[str, Any]) -> str | None:
 
 def _reply(plan: Plan, one: Measured, exam: Exam, text: str) -> tuple[Reply, Trace | None]:
     """Return the answer of one run, and its recording."""
-    run = load_run(plan.run_folder(one.run))
     try:
+        run = load_run(plan.run_folder(one.run))
         answer = exam.reply(run, text)
-    except UserError as error:
-        return Reply(one.run.arch, one.run.name, "", None, str(error)), None
+    except Exception as error:  # a picture less, whatever it is: the comparison stands
+        return Reply(one.run.arch, one.run.name, "", None, told(error)), None
     if not installed_engines():
         return Reply(one.run.arch, one.run.name, answer, None, f"pictures need one package more: {INSTALL}"), None
     beam = 1 if plan.facts["task"] == "translation" else None
@@ -97,8 +97,8 @@ def _reply(plan: Plan, one: Measured, exam: Exam, text: str) -> tuple[Reply, Tra
         if not isinstance(trace, Trace):
             return Reply(one.run.arch, one.run.name, answer, None, ""), None
         picture = _drawn(trace, one.run.arch)
-    except (UserError, SceneError) as error:
-        return Reply(one.run.arch, one.run.name, answer, None, str(error)), None
+    except Exception as error:  # as above
+        return Reply(one.run.arch, one.run.name, answer, None, told(error)), None
     return Reply(one.run.arch, one.run.name, answer, picture, ""), trace
 
 

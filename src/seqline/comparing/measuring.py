@@ -8,35 +8,31 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seqline import files
+from seqline.comparing.curves import Point, read_curve
 from seqline.comparing.exam import Exam, Speed
 from seqline.comparing.plan import Plan, Planned
 from seqline.comparing.training import Outcome, Say
-from seqline.errors import Stopped, UserError
+from seqline.errors import Stopped, told
+from seqline.evaluation.metrics import Array
 from seqline.run_folder import WEIGHTS, load_run, read_manifest
 
 SCORES = "scores"
 
 
-class Point(NamedTuple):
-    """A validation on the way. loss: nats a token. score: the first that the task has."""
-
-    step: int
-    seconds: float
-    loss: float | None
-    name: str
-    score: float | None
-
-
 class Measured(NamedTuple):
-    """One run, measured. facts: of its manifest. answers, speed: None where it failed, and `reason` says why."""
+    """One run, measured. answers, added, speed: None where it failed, and `reason` says why.
+
+    facts: of its manifest. added: [N S] of each score, what each example adds to it.
+    """
 
     run: Planned
     reason: str | None
     peak_memory: int | None
-    facts: Mapping[str, Any]
-    answers: Mapping[str, Any] | None
-    speed: Speed | None
     curve: tuple[Point, ...]
+    facts: Mapping[str, Any]
+    answers: Mapping[str, Any] | None = None
+    added: Mapping[str, Array] | None = None
+    speed: Speed | None = None
 
 
 def measure_all(
@@ -59,24 +55,33 @@ def _measure(plan: Plan, outcome: Outcome, exam: Exam, say: Say) -> Measured:
     run, folder = outcome.run, plan.run_folder(outcome.run)
     curve = read_curve(folder)
     if outcome.reason is not None:
-        return Measured(run, outcome.reason, outcome.peak_memory, {}, None, None, curve)
+        return Measured(run, outcome.reason, outcome.peak_memory, curve, {})
     facts = read_manifest(folder)
+    try:
+        kept = _examined(plan, run, facts, exam, say)
+        added = {measure.key: measure.statistics(kept["answers"]) for measure in exam.measures}
+    except Stopped:
+        raise
+    except Exception as error:  # one run's fault, whatever it is, is not the end of the others
+        return Measured(run, f"cannot be examined: {told(error)}", outcome.peak_memory, curve, facts)
+    return Measured(run, None, outcome.peak_memory, curve, facts, kept["answers"], added, Speed(**kept["speed"]))
+
+
+def _examined(plan: Plan, run: Planned, facts: Mapping[str, Any], exam: Exam, say: Say) -> Mapping[str, Any]:
+    """Return the answers of a run and their speed, from before where its weights were examined already."""
     key = {
         "weights": facts["files"][WEIGHTS]["sha256"],
         "data": plan.facts["data_sha256"],
         "device": plan.facts["device"],
+        "examples": exam.num_examples,
     }
     kept = _kept(plan, run, key)
     if kept is None:
         say(f"{run.name}: answers the test set ({exam.num_examples:,} {exam.unit})")
-        try:
-            loaded = load_run(folder, plan.facts["device"])
-            answers = exam.answer(loaded)
-            kept = {"key": key, "answers": answers, "speed": exam.time(loaded)._asdict()}
-        except UserError as error:
-            return Measured(run, f"cannot be examined: {error}", outcome.peak_memory, facts, None, None, curve)
+        loaded = load_run(plan.run_folder(run), plan.facts["device"])
+        kept = {"key": key, "answers": exam.answer(loaded), "speed": exam.time(loaded)._asdict()}
         files.write_json(_file(plan, run), kept)
-    return Measured(run, None, outcome.peak_memory, facts, kept["answers"], Speed(**kept["speed"]), curve)
+    return kept
 
 
 def _file(plan: Plan, run: Planned) -> Path:
@@ -91,18 +96,3 @@ def _kept(plan: Plan, run: Planned, key: Mapping[str, Any]) -> dict[str, Any] | 
     except ValueError:
         return None
     return found if isinstance(found, dict) and found.get("key") == key else None
-
-
-def read_curve(folder: Path) -> tuple[Point, ...]:
-    """Read the validations of a run from its log; also of one that failed."""
-    points = []
-    path = folder / "metrics.jsonl"
-    for line in files.read_bytes(path).decode("utf-8", "replace").splitlines() if path.is_file() else ():
-        try:
-            event = json.loads(line)
-            if event["event"] == "validation" and event["weights"] == "current":
-                name, score = next(iter(event["scores"].items()), ("score", None))
-                points.append(Point(event["step"], event["seconds"], event["nats_per_token"], name, score))
-        except (ValueError, KeyError, TypeError):
-            continue  # half a line of a killed process
-    return tuple(points)

@@ -14,6 +14,7 @@ from seqline.comparing.table import Found, Table, failures, lengths, ordered, ru
 from seqline.judging.page.marks import marked_html
 from seqline.judging.page.tables import shown as escaped
 from seqline.judging.page.tables import table as html_table
+from seqline.machine import said
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -189,7 +190,7 @@ def _made(found: Found) -> str:
         + f"<details><summary>Every run</summary>{_table(runs(found))}</details>"
         + f"<details><summary>What was set</summary>{settings}</details>"
         + f'<details><summary>The command of each run</summary><ul class="said">{commands}</ul></details>'
-        + f'<p class="fine">{escaped(versions)}; {escaped(" ".join(found["machine"].values()))}.</p>'
+        + f'<p class="fine">{escaped(versions)}; {escaped(said(found["machine"]))}.</p>'
     )
 
 

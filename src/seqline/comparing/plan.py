@@ -15,13 +15,13 @@ import tomli_w
 
 from seqline import files
 from seqline.comparing.asked import Asked
-from seqline.comparing.parameters import WIDTHS, match_parameters
+from seqline.comparing.parameters import TOLERANCE, WIDTHS, match_parameters
 from seqline.comparing.preparing import Preparing
 from seqline.comparing.sets import FOLDER, Sets
 from seqline.config import Config
 from seqline.errors import UserError
 
-PLAN, RUNS, CONFIGS = "plan.json", "runs", "configs"
+PLAN, RUNS, CONFIGS, LOGS = "plan.json", "runs", "configs", "logs"
 FORMAT = 1
 
 
@@ -54,6 +54,10 @@ class Plan:
     def config_file(self, run: Planned) -> Path:
         """Return what its training reads."""
         return self.folder / CONFIGS / f"{run.name}.toml"
+
+    def log(self, run: Planned) -> Path:
+        """Return where the words of its training go."""
+        return self.folder / LOGS / f"{run.name}.log"
 
     def command(self, run: Planned) -> list[str]:
         """Return the command that makes the same run."""
@@ -108,7 +112,7 @@ def _matched(asked: Asked, arch: str, preparing: Preparing, data: str) -> tuple[
     matched = match_parameters(asked.parameters, settings, lambda changes: preparing.num_parameters(ready, changes))
     changes = {"model.size": ready.size, **matched.changes}
     off = matched.num_parameters / asked.parameters - 1
-    if abs(off) <= 0.03:
+    if abs(off) <= TOLERANCE:
         return changes, []
     return changes, [
         f"{arch}: the nearest to {asked.parameters:,} parameters is {matched.num_parameters:,} ({off:+.1%})"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import platform
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from seqline.comparing.asked import Asked
+from seqline.comparing.budget import Budget
 from seqline.comparing.exam import MARKING, Exam, Marking, Measure, check_marking
 from seqline.comparing.measuring import Measured
 from seqline.comparing.plan import Plan, leaves
@@ -16,10 +18,12 @@ from seqline.comparing.statistics import TOLD, as_json, by_length, contrast, spr
 from seqline.errors import UserError, did_you_mean
 from seqline.evaluation.metrics import Array
 from seqline.judging.comparison import Resampling
+from seqline.machine import described
 from seqline.run_folder import LIBRARIES
 from seqline.visualize.html import seqline_version
 
 FORMAT = 1
+OFF_BUDGET = 0.05  # of a budget in time, from which on a run is told of
 
 Statistics = Mapping[str, Mapping[str, Array]]
 """[N S] by run and score."""
@@ -70,7 +74,7 @@ def results(
         judging: how they are judged.
         command: what makes the same comparison.
     """
-    added = _statistics(measured, exam)
+    added = {one.run.name: one.added for one in measured if one.added is not None}
     rows = [_architecture(arch, [m for m in measured if m.run.arch == arch], exam, added) for arch in asked.archs]
     baseline = judging.baseline or best_of(rows, exam.measures[0])
     return {
@@ -96,19 +100,10 @@ def results(
             "tests": _tests(measured, exam, added, baseline, judging) if baseline else {},
         },
         "runs": [_run(plan, one, exam, added) for one in measured],
-        "notes": [*plan.notes, *_notes(measured, exam)],
+        "notes": [*plan.notes, *_notes(measured, exam, asked.budget)],
         "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
-        "machine": {"system": platform.system(), "machine": platform.machine()},
+        "machine": described(),
     }  # fmt: skip
-
-
-def _statistics(measured: Sequence[Measured], exam: Exam) -> Statistics:
-    """Return what each example adds to each score of each finished run, by run and score."""
-    return {
-        one.run.name: {measure.key: measure.statistics(one.answers) for measure in exam.measures}
-        for one in measured
-        if one.answers is not None
-    }
 
 
 def _score(measure: Measure, statistics: Array) -> float:
@@ -203,7 +198,7 @@ def _run(plan: Plan, one: Measured, exam: Exam, added: Statistics) -> dict[str, 
         "ended": one.facts.get("ended"),
         "weights": one.facts.get("weights"),
         "folder": str(plan.run_folder(one.run)),
-        "command": " ".join(plan.command(one.run)),
+        "command": shlex.join(plan.command(one.run)),
         "scores": scores,
         **(_costs(one) if mine is not None else dict.fromkeys(_COSTS)),
         "speed_unit": one.speed.unit if one.speed else None,
@@ -211,10 +206,21 @@ def _run(plan: Plan, one: Measured, exam: Exam, added: Statistics) -> dict[str, 
     }
 
 
-def _notes(measured: Sequence[Measured], exam: Exam) -> list[str]:
+def _notes(measured: Sequence[Measured], exam: Exam, budget: Budget) -> list[str]:
     """Say what stands out in the runs, one note a run and reason."""
     said = []
     for one in measured:
         if one.answers is not None:
-            said += [f"{one.run.name}: {note}" for note in exam.notes(one.answers)]
+            notes = [*off_budget(one.facts["training_seconds"], budget), *exam.notes(one.answers)]
+            said += [f"{one.run.name}: {note}" for note in notes]
     return said
+
+
+def off_budget(seconds: float, budget: Budget) -> list[str]:
+    """Say that a run took clearly less or more than the time that it was to have."""
+    if budget.kind != "time" or abs(seconds / budget.amount - 1) <= OFF_BUDGET:
+        return []
+    return [
+        f"trained for {seconds:.0f} of {budget.amount:.0f} s: the number of steps is fixed beforehand by one measurement of "
+        "its speed, and the machine was slower or faster after it, or the training was at its longest"
+    ]

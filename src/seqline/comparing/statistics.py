@@ -19,8 +19,9 @@ TOLD = (
     "An example of the test set with its answers of all seeds together is one unit: what it adds to a score is summed over the "
     "seeds that both architectures have, and examples are drawn anew (paired bootstrap) or swapped between the two "
     "(approximate randomization) as a whole. A p-value thus says whether these trained models differ on other examples; how "
-    f"much other seeds differ is told by the spread. A verdict stands where both p-values are below {LEVEL}; they are not "
-    "corrected for the number of comparisons."
+    f"much other seeds differ is told by the spread. A verdict stands where both p-values are below {LEVEL} and the difference "
+    "has one sign with every seed. The p-values are not corrected for the number of comparisons; and where no baseline was "
+    "named, the one taken is the best on these very examples, so a part of its lead may be luck."
 )
 
 
@@ -78,11 +79,21 @@ def contrast(measure: Measure, mine: Sequence[Array], theirs: Sequence[Array], n
         return Contrast(measure.key, value, baseline, difference, None, None, None, len(mine), verdict)
     drawn = paired_bootstrap(ours, others, measure.value, num_resamples=num_trials, seed=seed)
     swapped = approximate_randomization(ours, others, measure.value, num_trials=num_trials, seed=seed)
-    is_shown = max(drawn.p_value, swapped.p_value) < LEVEL and difference != 0
-    is_better = (difference > 0) is measure.is_higher_better
-    verdict = ("better" if is_better else "worse") if is_shown else "no difference shown"
     p_values = drawn.p_value, swapped.p_value
+    by_seed = [
+        float(measure.value(a.sum(axis=0))) - float(measure.value(b.sum(axis=0)))
+        for a, b in zip(mine, theirs, strict=True)
+    ]
+    verdict = _verdict(difference, by_seed, max(p_values), is_higher_better=measure.is_higher_better)
     return Contrast(measure.key, value, baseline, difference, list(drawn.difference), *p_values, len(mine), verdict)
+
+
+def _verdict(difference: float, by_seed: Sequence[float], p_value: float, *, is_higher_better: bool) -> str:
+    if p_value >= LEVEL or difference == 0:
+        return "no difference shown"
+    if any(each * difference <= 0 for each in by_seed):
+        return "the seeds disagree"
+    return "better" if (difference > 0) is is_higher_better else "worse"
 
 
 class Bucket(NamedTuple):

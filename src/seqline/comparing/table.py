@@ -91,7 +91,8 @@ def verdict(found: Found, name: str) -> str:
     first = tests[0]
     if first["p_bootstrap"] is None:
         return first["verdict"]
-    return f"{first['verdict']} (p {p_value(max(first['p_bootstrap'], first['p_randomization']))})"
+    seed = ", one seed" if first["num_seeds"] == 1 else ""
+    return f"{first['verdict']} (p {p_value(max(first['p_bootstrap'], first['p_randomization']))}{seed})"
 
 
 def p_value(value: float) -> str:

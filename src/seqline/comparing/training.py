@@ -6,19 +6,19 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from seqline import files
+from seqline.comparing.curves import read_curve
 from seqline.comparing.plan import Plan, Planned
 from seqline.errors import Stopped, UserError
 from seqline.run_folder import CONFIG, MANIFEST, read_manifest
 
-LOGS = "logs"
 SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_WORDS = 60.0
 CUT_SHORT = ("interrupted", "terminated")
 
 Say = Callable[[str], None]
@@ -45,7 +45,10 @@ class Process(Protocol):
 
 
 class Child:
-    """A training in a process of its own; what it prints goes to files, which never fill up as a pipe does."""
+    """A training in a process of its own; what it prints goes to files, which never fill up as a pipe does.
+
+    Its words can be read in the log while it runs; its answer is the last line of a file beside that.
+    """
 
     def __init__(self, plan: Plan, run: Planned, is_resumed: bool) -> None:
         threads = str(run.config.training.threads or 1)
@@ -55,28 +58,29 @@ class Child:
             "seqline.comparing.child",
             str(plan.config_file(run)),
             str(plan.run_folder(run)),
+            f"--parent={os.getpid()}",
         ]
-        self.out, self.err = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115 (poll closes them)
+        self.paths = plan.log(run).with_suffix(".out"), plan.log(run)
+        out, err = map(files.new_log, self.paths)
         self.process = subprocess.Popen(
             [*command, *(["--resume"] if is_resumed else [])],
             stdin=subprocess.DEVNULL,
-            stdout=self.out,
-            stderr=self.err,
+            stdout=out,
+            stderr=err,
             env={**os.environ, "OMP_NUM_THREADS": threads, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"},
             start_new_session=True,  # a Ctrl-C is for the comparison, which passes it on once
         )
+        out.close()
+        err.close()
 
     def poll(self) -> Ended | None:
         """Look whether it has ended."""
         code = self.process.poll()
         if code is None:
             return None
-        texts = []
-        for file in (self.out, self.err):
-            file.seek(0)
-            texts.append(file.read().decode("utf-8", "replace"))
-            file.close()
-        return Ended(code, _answer(texts[0]), texts[1])
+        said, log = (files.read_bytes(path).decode("utf-8", "replace") for path in self.paths)
+        self.paths[0].unlink(missing_ok=True)
+        return Ended(code, _answer(said), log)
 
     def stop(self) -> None:
         """Send SIGTERM."""
@@ -128,7 +132,7 @@ def train_all(
     for name in outcomes:
         say(f"{name}: finished before, taken as it is")
     waiting = [run for run in plan.runs if run.name not in outcomes]
-    active: dict[str, tuple[Planned, Process, float]] = {}
+    active: dict[str, _Active] = {}
     try:
         while waiting or active:
             while waiting and len(active) < jobs and not should_stop():
@@ -136,10 +140,12 @@ def train_all(
                 is_resumed = (plan.run_folder(run) / CONFIG).exists()
                 done = len(outcomes) + len(active) + 1
                 say(f"{run.name}: {'goes on' if is_resumed else 'begins'} ({done} of {len(plan.runs)})")
-                active[run.name] = run, start(plan, run, is_resumed), time.monotonic()
-            for run, ended, began in _ended(active):
-                outcomes[run.name] = _outcome(plan, run, ended)
-                say(f"{run.name}: {_said(plan, outcomes[run.name], time.monotonic() - began)}")
+                active[run.name] = _Active(plan, run, start(plan, run, is_resumed))
+            for one, ended in _ended(active):
+                outcomes[one.run.name] = _outcome(plan, one.run, ended)
+                say(f"{one.run.name}: {_said(plan, outcomes[one.run.name], time.monotonic() - one.began)}")
+            for one in active.values():
+                one.tell(say)
             if reason := should_stop():
                 say("what was learned is kept; the same command goes on from here")
                 raise Stopped(reason)
@@ -165,20 +171,40 @@ def is_finished(plan: Plan, run: Planned) -> bool:
     return manifest.get("ended") not in CUT_SHORT
 
 
-def _ended(active: dict[str, tuple[Planned, Process, float]]) -> Iterable[tuple[Planned, Ended, float]]:
-    for name, (run, process, began) in list(active.items()):
-        ended = process.poll()
+class _Active:
+    """A training that goes on."""
+
+    def __init__(self, plan: Plan, run: Planned, process: Process) -> None:
+        self.run, self.process, self.folder = run, process, plan.run_folder(run)
+        self.began = self.looked = time.monotonic()
+        self.step = 0
+
+    def tell(self, say: Say) -> None:
+        """Say, at most once a minute, what the newest validation found."""
+        if time.monotonic() - self.looked < SECONDS_BETWEEN_WORDS:
+            return
+        self.looked = time.monotonic()
+        for point in read_curve(self.folder)[-1:]:
+            if point.step != self.step:
+                self.step = point.step
+                score = "" if point.score is None else f", {point.name} {point.score:.2f} (validation)"
+                say(f"{self.run.name}: at step {point.step:,} after {point.seconds:.0f} s{score}")
+
+
+def _ended(active: dict[str, _Active]) -> Iterable[tuple[_Active, Ended]]:
+    for name, one in list(active.items()):
+        ended = one.process.poll()
         if ended is not None:
             del active[name]
-            yield run, ended, began
+            yield one, ended
 
 
-def _stop(active: Mapping[str, tuple[Planned, Process, float]]) -> None:
+def _stop(active: Mapping[str, _Active]) -> None:
     """End what still runs, and wait for it: each keeps what it has learned."""
-    for _, process, _ in active.values():
-        process.stop()
-    for _, process, _ in active.values():
-        while process.poll() is None:
+    for one in active.values():
+        one.process.stop()
+    for one in active.values():
+        while one.process.poll() is None:
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
@@ -188,7 +214,7 @@ def _outcome(plan: Plan, run: Planned, ended: Ended) -> Outcome:
     if reason is None and not is_finished(plan, run):
         reason = _reason(ended)
     peak = ended.answer.get("peak_memory_bytes")
-    files.write_text(plan.folder / LOGS / f"{run.name}.log", ended.log)
+    files.write_text(plan.log(run), ended.log)
     peak = max((value for value in (peak, _known(plan, run)) if value is not None), default=None)
     files.write_json(_facts_file(plan, run), {"peak_memory_bytes": peak, "error": reason})
     return Outcome(run, reason, peak)
@@ -205,7 +231,7 @@ def _reason(ended: Ended) -> str:
 
 
 def _facts_file(plan: Plan, run: Planned) -> Path:
-    return plan.folder / LOGS / f"{run.name}.json"
+    return plan.log(run).with_suffix(".json")
 
 
 def _known(plan: Plan, run: Planned) -> int | None:
