@@ -170,15 +170,26 @@ def test_what_is_thrown_back() -> None:
     assert Course([1.0, 0.5, math.nan], [1.0, 1.0, 1.0]).is_thrown_back
     assert Course([1.0, 0.5, 1.5], [1.0, 1.0, 1.0]).is_thrown_back
     assert not Course([1.0, 3.0, 0.5], [1.0, 1.0, 1.0]).is_thrown_back
-    assert Course([1.0] * 3, [1.0, 50.0, 1.0]).peak == 50.0
+    assert Course([1.0, 0.5], [1.0, math.inf]).is_thrown_back  # its last update was none
+
+
+def test_a_peak_is_high_over_the_median_after_the_first_updates() -> None:
+    first = [900.0] * exploding.FIRST
+    assert Course([1.0] * 13, [*first, 2.0, 100.0, 2.0]).peak == 50.0
+    assert Course([1.0] * 13, [*first, 2.0, math.inf, 2.0]).peak == math.inf
     assert Course([1.0], [math.inf]).peak == math.inf
+    assert Course([1.0] * 13, [*first, 2.0, 400.0, 2.0]).share_high == pytest.approx(1 / 3)
 
 
 def test_verdicts_on_exploding() -> None:
-    calm, wild = Course([1.0, 0.5], [1.0, 1.0]), Course([1.0, 2.0], [1.0, 1.0, 90.0])
+    calm, wild = Course([1.0, 0.5], [1.0] * 60), Course([1.0, 2.0], [*[1.0] * 59, 190.0])
     assert [v.state for v in exploding.verdicts([wild] * 8, [calm] * 8)] == ["held", "held"]
-    assert [v.state for v in exploding.verdicts([calm] * 8, [calm] * 8)] == ["not held", "not held"]
+    assert [v.state for v in exploding.verdicts([calm] * 8, [wild] * 8)] == ["not held", "not held"]
     assert [v.state for v in exploding.verdicts([wild, *[calm] * 7], [calm] * 8)] == ["undecided", "undecided"]
+    nothing_to_prevent = exploding.verdicts([calm] * 8, [calm] * 8)
+    assert [v.state for v in nothing_to_prevent] == ["not held", "undecided"]
+    often = Course([1.0, 0.5], [*[1.0] * 50, *[190.0] * 10])
+    assert exploding.verdicts([often] * 8, [calm] * 8)[0].state == "not held"  # high, but not rare
 
 
 def test_a_whole_experiment_on_vanishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from seqline.evaluation.significance import Array, mean_value
-from seqline.lab.heads import EXPERIMENT, NUMBERS, Cuts, cut, divergence, verdicts
+from seqline.lab.experiment import Verdict
+from seqline.lab.heads import EXPERIMENT, NUMBERS, Cuts, cut, divergence, losses, verdicts
 from seqline.lab.laboratory import Lab
 from seqline.parts.self_attention import MultiHeadAttention
 
@@ -53,10 +54,14 @@ def planted(several: int, one: int, many: int, harmless: int) -> tuple[dict[int,
     return bleu, [Cuts(whole, cuts, {f"a{n}": each for n, each in enumerate(cuts.values())})]
 
 
+def judged(bleu: dict[int, list[Array]], cuts: list[Cuts]) -> tuple[Verdict, ...]:
+    return verdicts(bleu, mean_value, losses(cuts, "without"), losses(cuts, "alone"))
+
+
 def test_claims_hold_fail_and_stay_open() -> None:
     def found(*numbers: int) -> dict[str, str]:
         bleu, cuts = planted(*numbers)
-        return states(verdicts(bleu, mean_value, cuts))
+        return states(judged(bleu, cuts))
 
     assert set(found(40, 20, 25, 3).values()) == {"held"}
     assert set(found(10, 40, 30, 1).values()) == {"not held"}
@@ -64,8 +69,8 @@ def test_claims_hold_fail_and_stay_open() -> None:
     assert (open_["single"], open_["many"]) == ("undecided", "undecided")
     bleu, cuts = planted(20, 20, 20, 4)
     few = [Cuts(np.ones((5, 2)), {"a, head 0": np.ones((5, 2))}, {"a": np.ones((5, 2))})]
-    assert states(verdicts(bleu, mean_value, few))["cut"] == "undecided"  # five sentences decide nothing
-    assert states(verdicts(bleu, mean_value, cuts))["cut"] == "held"
+    assert states(judged(bleu, few))["cut"] == "undecided"  # five sentences decide nothing
+    assert states(judged(bleu, cuts))["cut"] == "held"
 
 
 def test_models_are_shared_with_other_experiments(tmp_path: Path) -> None:

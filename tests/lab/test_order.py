@@ -99,6 +99,8 @@ def test_claims_hold_fail_and_stay_open() -> None:
     clause = {"encoder-decoder": planted(0, 35, far=5), "attention": planted(0, 40, far=35)}
     assert set(states(verdicts(good, clause, [hits(38, 40)])).values()) == {"held"}
     bad = {"encoder-decoder": planted(40), "attention": planted(10)}
+    unlearned = {"encoder-decoder": planted(0, 5), "attention": planted(40)}
+    assert states(verdicts(unlearned, None, [hits(20, 40)]))["swap"] == "undecided"
     near = {"encoder-decoder": planted(0, 5, far=5), "attention": planted(0, 40, far=12)}
     assert set(states(verdicts(bad, near, [hits(2, 40)])).values()) == {"not held"}
     same = {"encoder-decoder": planted(20, 20), "attention": planted(21, 23)}

@@ -10,11 +10,12 @@ from xml.etree import ElementTree
 import pytest
 
 from seqline.comparing.plots import Axis, Series, lines
+from seqline.lab.experiment import Experiment
 from seqline.lab.pictures import standalone
 from seqline.lab.session import run
-from seqline.lab.written import number
+from seqline.lab.written import SEEN, number
 
-from .small_lab import experiment, finding, small_lab
+from .small_lab import CLAIM, experiment, finding, small_lab
 
 VOID = {"meta", "img", "br", "line", "source"}
 
@@ -71,6 +72,19 @@ def test_the_page_stands_alone_and_says_every_verdict_in_words(tmp_path: Path) -
         assert "a note &lt;b&gt;" in section
     assert "the value is -1" in sections[1]
     assert "ZeroDivisionError: division by zero" in sections[3]
+
+
+def test_a_rule_that_was_written_after_a_look_is_marked(tmp_path: Path) -> None:
+    seen = CLAIM._replace(is_seen=True)
+    late = Experiment("late", "t", "q", (seen,), measure=experiment().measure)
+    run(["late", "fresh"], small_lab(tmp_path / "lab"), {"late": late, "fresh": experiment("fresh")})
+    lab = (tmp_path / "lab" / "lab.md").read_text(encoding="utf-8")
+    assert "| ✓ held \\* |" in lab
+    assert f"\\* {SEEN}" in lab
+    assert "seqline lab NAME --out DIR --quick --seeds 1 --threads 1: " in lab
+    assert (tmp_path / "lab" / "late" / "late.md").read_text(encoding="utf-8").count(SEEN) == 1
+    assert SEEN not in (tmp_path / "lab" / "fresh" / "fresh.md").read_text(encoding="utf-8")
+    assert (tmp_path / "lab" / "index.html").read_text(encoding="utf-8").count(SEEN) == 1
 
 
 def test_markdown_keeps_signs_that_mean_something_to_it(tmp_path: Path) -> None:

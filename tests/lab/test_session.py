@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from seqline import run_lab
+from seqline import files, run_lab
 from seqline.errors import Stopped, UserError
 from seqline.lab.experiment import Claim, Experiment, Finding
 from seqline.lab.laboratory import Lab
@@ -39,7 +40,12 @@ def test_the_folder_holds_every_result_its_drawings_and_the_pages(tmp_path: Path
     assert [result["verdicts"][0]["state"] for result in found.asked] == ["held", "not held"]
     result = json.loads((folder / "grown" / "result.json").read_text(encoding="utf-8"))
     assert result["models"] == [seen[0][0].name]
-    assert result["settings"] == {"quick": True, "data_sha256": None, "most_steps": None, "seeds": 1}
+    assert result["settings"] == {"quick": True, "data_sha256": None, "most_steps": None, "seeds": 1, "threads": 1}
+    (one,) = result["trained"]
+    assert one["name"] == seen[0][0].name
+    assert (one["parameters"] > 100, one["steps"], one["target_tokens"] > 5) == (True, 2, True)
+    assert set(result["machine"]) == {"system", "machine", "processor", "cores"}
+    assert result["torch"] == torch.__version__
     assert result["numbers"] == {"value": 0.25, "list": [1, None]}
     assert result["verdicts"][0]["numbers"] == {"value": 0.25, "models": 1, "unknown": None}
     whole = json.loads((folder / "lab.json").read_text(encoding="utf-8"))
@@ -69,6 +75,32 @@ def test_what_was_measured_under_the_same_settings_is_taken_as_it_is(tmp_path: P
     (tmp_path / "lab" / "grown" / "curve.svg").unlink()
     run(["grown"], small_lab(tmp_path / "lab", seeds=2, start=never), known(grown))
     assert calls == [1, 2, 2]
+
+
+def test_other_threads_are_measured_again_and_are_those_of_the_measurement(tmp_path: Path) -> None:
+    before, seen = torch.get_num_threads(), []
+
+    def measure(lab: Lab) -> Finding:
+        seen.append(torch.get_num_threads())
+        return finding()
+
+    grown = known(experiment("grown", measure=measure))
+    for threads in (before + 1, before + 2, before + 2):
+        run(["grown"], small_lab(tmp_path / "lab", threads=threads), grown)
+    assert seen == [before + 1, before + 2]
+    assert torch.get_num_threads() == before
+
+
+def test_two_labs_do_not_work_in_one_folder(tmp_path: Path) -> None:
+    run(["grown"], small_lab(tmp_path / "lab"), known(experiment("grown")))
+    with files.alone_in(tmp_path / "lab"), pytest.raises(UserError, match="lab: another seqline works in it"):
+        run(["grown"], small_lab(tmp_path / "lab"), known(experiment("grown")))
+
+
+def test_a_stream_is_no_corpus_of_a_lab(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="--data: expected a file or a folder; write what comes in into a file first"):
+        run(["grown"], small_lab(tmp_path / "lab", data="-"), known(experiment("grown")))
+    assert not (tmp_path / "lab").exists()
 
 
 def test_a_claim_in_other_words_is_measured_again(tmp_path: Path) -> None:

@@ -205,7 +205,8 @@ def test_verdicts_of_following(own: int, state: str) -> None:
     def seeds(of_ten: int) -> list[np.ndarray]:
         return [np.stack([draws.binomial(10, of_ten / 10, 60), np.full(60, 10)], axis=-1) for _ in range(2)]
 
-    assert static_context.follows_verdict(seeds(own), seeds(5), "a").state == state
+    assert static_context.follows_verdict(seeds(own), seeds(2), "a").state == state
+    assert static_context.follows_verdict(seeds(9), seeds(8), "a").state == "not held"  # both go on with the first
 
 
 ENDS = bottleneck.Ends(np.arange(40), np.arange(40, 80), "1-10", "41-50")

@@ -11,6 +11,7 @@ from seqline.data.toy import make_corpus, write_corpus
 from seqline.lab import bottleneck, pair, recency, static_context
 from seqline.lab.experiment import Experiment
 from seqline.lab.laboratory import Lab
+from seqline.lab.results import Made, finished
 
 from .small_lab import small_lab
 
@@ -33,7 +34,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def test_an_experiment_decides_every_claim(experiment: Experiment, lab: Lab) -> None:
     assert lab.train(experiment.models(lab)) == {}
     found = experiment.measure(lab)
-    assert [verdict.claim for verdict in found.verdicts] == [claim.key for claim in experiment.claims]
+    result = finished(experiment, found, Made({}))  # refuses a claim without a verdict, a verdict without numbers
+    assert [verdict["claim"] for verdict in result["verdicts"]] == [claim.key for claim in experiment.claims]
     assert found.pictures
     assert all(picture.svg.startswith("<svg") for picture in found.pictures)
     assert all(len(row) == len(table.columns) for table in found.tables for row in table.rows)

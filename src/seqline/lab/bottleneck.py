@@ -152,24 +152,19 @@ def measure(lab: Lab) -> Finding:
     return Finding(
         (Table("BLEU by source length in words", ("model", "all", *labels, "loss, short less long"), tuple(rows)),),
         (Picture("bleu-by-length", svg, "BLEU by the length of the source; the mean of the seeds."),),
-        verdicts(losses, {name: means[name][labels.index(ends.short_label)] for name in means}, ends) if ends else _none(),
+        _none(labels, counts)
+        if ends is None
+        else verdicts(losses, {name: means[name][labels.index(ends.short_label)] for name in means}, ends),
         (note, *undecided),
         {"labels": labels, "sentences": counts, "bleu": means, "all": whole,
          "loss": {name: each._asdict() for name, each in losses.items()}},
     )  # fmt: skip
 
 
-def _none() -> tuple[Verdict, ...]:
-    return tuple(
-        Verdict(
-            claim.key,
-            decide(None),
-            f"needs two ranges of lengths with {LEAST_IN_BUCKET} sentences",
-            {},
-            "Too few sentences.",
-        )
-        for claim in CLAIMS
-    )
+def _none(labels: Sequence[str], counts: Sequence[int]) -> tuple[Verdict, ...]:
+    rule = f"needs two ranges of lengths with {LEAST_IN_BUCKET} sentences"
+    numbers = {f"sentences of {label} words": count for label, count in zip(labels, counts, strict=True)}
+    return tuple(Verdict(claim.key, decide(None), rule, numbers, "Too few sentences.") for claim in CLAIMS)
 
 
 EXPERIMENT = Experiment(

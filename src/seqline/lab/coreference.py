@@ -41,6 +41,8 @@ from seqline.watch import watch
 
 CORPUS = "twins"
 CHANCE = 0.5
+CLEARLY_ABOVE, CLEARLY_LOST = 0.55, 0.2
+"""A look is one where the noun has more weight in so many twins; a pronoun is lost where so many more are wrong."""
 TWINS = "; twins count as one"
 WHOLE_SIZES, QUICK_SIZES = (200, 2 * NUM_CHOSEN), (80, 40)
 """How many unseen twins are asked, and how many others choose the heads."""
@@ -57,11 +59,13 @@ CLAIMS = (
         "looks",
         "In the encoder a head lets “it” look at the noun that it stands for rather than at the other noun",
         "Uszkoreit 2017 (Google Research blog): “The animal didn't cross the street because it was too tired”",
+        is_seen=True,
     ),
     Claim(
         "needed",
         "What “it” looks at in the encoder is what decides: without its weights on the nouns the pronoun is lost",
         "Uszkoreit 2017 (Google Research blog) and Voita et al. 2018 (1805.10163), section 5, as they are often read",
+        is_seen=True,
     ),
 )
 
@@ -216,12 +220,17 @@ def verdicts(answers: Mapping[str, Sequence[Array]], at_noun: Sequence[Array]) -
     """
     fall = difference(answers[CONTROL], answers[CUT])
     return (
-        above_verdict("resolved", share(answers[WHOLE]), CHANCE, "the share of right pronouns of the Transformer in unseen twins",
-                      TWINS),
-        above_verdict("looks", share(at_noun), CHANCE, "the share of unseen twins in which the encoder head that does so most in "
-                 "other twins gives “it” more weight on its noun than on the other noun", TWINS),
-        above_verdict("needed", fall, 0.0, "the share of right pronouns of the Transformer with “it” cut from two articles minus "
-                 "that with “it” cut from both nouns", TWINS),
+        above_verdict(
+            "resolved", share(answers[WHOLE]), CHANCE, "the share of right pronouns of the Transformer in unseen twins", TWINS
+        ),
+        above_verdict(
+            "looks", share(at_noun), CLEARLY_ABOVE, "the share of unseen twins in which the encoder head that does so most in "
+            "other twins gives “it” more weight on its noun than on the other noun", TWINS
+        ),
+        above_verdict(
+            "needed", fall, CLEARLY_LOST, "the share of right pronouns of the Transformer with “it” cut from two articles minus "
+            "that with “it” cut from both nouns", TWINS
+        ),
     )  # fmt: skip
 
 

@@ -5,8 +5,9 @@
     TTT          the weights of an inner model, trained while it reads        O(1) a token
 
 Language models of one width with random weights, for time does not depend on them. A context is read in pieces; from the state
-behind it, always the same one, 16 tokens (an inner batch of TTT) are decoded one by one, turn after turn, all models in each
-turn. The bytes of a state are counted; the seconds are medians, and on a busy machine a growth may stay undecided.
+behind it, always the same one, 16 tokens (an inner batch of TTT) are decoded one by one, turn after turn, all models behind all
+contexts in each turn. The bytes of a state are counted; the seconds are medians, and on a busy machine a growth may stay
+undecided.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ TURNS, QUICK_TURNS = 20, 5
 LATE = 256
 """From here on the growth of time is measured: before, a step is mostly the calls of its operations."""
 STAYS, GROWS = 0.15, 0.5
-"""A cost whose exponent is below the first stays, one whose exponent is above the second grows."""
+"""A cost whose exponent is below the first stays, one whose exponent is above the second grows. That of time, a + b n, comes to
+1 only where the fixed part a of a step has become small beside what reads the cache."""
 
 CLAIMS = (
     Claim(
@@ -113,25 +115,27 @@ def measure_costs(
         models: by name.
         lengths: tokens read before, ascending.
         turns: how often each is timed; one more, which pays for first use, is not counted.
-        check_stop: called before each turn.
+        check_stop: called before each context of a turn.
     """
     ids = torch.randint(4, PIECES, (1, lengths[-1] + DECODED), generator=torch.Generator().manual_seed(1))
-    states = {name: model.initial_state(None, 1) for name, model in models.items()}
-    found: dict[str, dict[int, Cost]] = {name: {} for name in models}
-    done = 0
-    for length in lengths:
-        states = {name: read(model, ids[:, done:length], states[name]) for name, model in models.items()}
-        done, following = length, ids[:, length : length + DECODED]
-        seconds: dict[str, list[float]] = {name: [] for name in models}
-        for turn in range(turns + 1):
+    states: dict[str, dict[int, Any]] = {name: {} for name in models}
+    for name, model in models.items():
+        state, done = model.initial_state(None, 1), 0
+        for length in lengths:
+            state, done = read(model, ids[:, done:length], state), length
+            states[name][length] = state
+    seconds: dict[str, dict[int, list[float]]] = {name: {length: [] for length in lengths} for name in models}
+    for turn in range(turns + 1):
+        for length in lengths:
             check_stop()
             for name, model in models.items():
-                spent = decode(model, following, states[name])
+                spent = decode(model, ids[:, length : length + DECODED], states[name][length])
                 if turn:
-                    seconds[name].append(spent)
-        for name, state in states.items():
-            found[name][length] = Cost(tuple(seconds[name]), state_bytes(state))
-    return found
+                    seconds[name][length].append(spent)
+    return {
+        name: {length: Cost(tuple(seconds[name][length]), state_bytes(state)) for length, state in of.items()}
+        for name, of in states.items()
+    }
 
 
 class Growth(NamedTuple):

@@ -45,12 +45,14 @@ class Estimate(NamedTuple):
         return None if is_above is None else not is_above
 
     def numbers(self, name: str) -> dict[str, float | int]:
-        """Return value and interval under names that begin with `name`."""
+        """Return value, interval and the value of each seed under names that begin with `name`."""
+        seeds = {f"{name}_seed_{number}": value for number, value in enumerate(self.by_seed, 1)}
         return {
             name: self.value,
             f"{name}_low": self.low,
             f"{name}_high": self.high,
             f"{name}_examples": self.num_units,
+            **(seeds if len(seeds) > 1 else {}),
         }
 
     def said(self, unit: str = "%", digits: int = 1) -> str:
@@ -86,7 +88,7 @@ def above_verdict(claim: str, estimate: Estimate, bound: float, what: str, more:
         what: is estimated, as it stands in the rule.
         more: of the rule.
     """
-    rule = f"held where {what}, is above {100 * bound:g} %, not held where it is below; by {SURE}{more}"
+    rule = f"held where {what} is above {100 * bound:g} %, not held where it is below; by {SURE}{more}"
     said = f"{what}: {estimate.said()}"
     return Verdict(claim, decide(estimate.is_above(bound)), rule, estimate.numbers("value"), said)
 

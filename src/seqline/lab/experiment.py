@@ -1,6 +1,7 @@
 """What an experiment of the lab is: claims, the models it wants, a measurement, and what the measurement gives.
 
-A verdict comes out of numbers by a rule that was written before anybody looked.
+A verdict comes out of numbers by a rule. Where a rule was written or changed after numbers of its experiment had been seen, the
+claim says so: such a verdict wants fresh seeds before it counts as a test.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ Decisive: TypeAlias = Mapping[str, float | int | str | None]
 
 
 class Claim(NamedTuple):
-    """What the literature says. key: unique in its experiment. source: authors, year, identifier, section."""
+    """What the literature says. key: unique in its experiment. source: authors, year, identifier, section.
+
+    is_seen: numbers of the experiment had been seen when the rule was written or changed.
+    """
 
     key: str
     text: str
     source: str
+    is_seen: bool = False
 
 
 class Verdict(NamedTuple):

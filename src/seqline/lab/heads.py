@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -150,13 +150,16 @@ def cut_each(translator: Translator, test: Sequence[tuple[str, str]], valid: Seq
     return Cuts(right_words(translator, test), without, alone)
 
 
-def verdicts(bleu: Mapping[int, Sequence[Array]], value: Any, cuts: Sequence[Cuts]) -> tuple[Verdict, ...]:
+def verdicts(
+    bleu: Mapping[int, Sequence[Array]], value: Any, without: Sequence[Losses], alone: Sequence[Losses]
+) -> tuple[Verdict, ...]:
     """Decide the claims.
 
     Args:
         bleu: what each sentence adds, by number of heads, of each seed.
         value: sums to BLEU.
-        cuts: of each seed.
+        without: what `losses` gives where one head is cut, of each seed.
+        alone: where one is left.
     """
     several = f"{USUAL} heads"
     single = difference(bleu[USUAL], bleu[1], value)
@@ -164,15 +167,18 @@ def verdicts(bleu: Mapping[int, Sequence[Array]], value: Any, cuts: Sequence[Cut
     return (
         _bleu_verdict("single", f"BLEU of {several} minus BLEU of 1", single),
         _bleu_verdict("many", f"BLEU of {several} minus BLEU of {NUMBERS[-1]}", many),
-        _cut_verdict("cut", "heads that are cut, one at a time", losses(cuts, lambda each: each.without)),
+        _cut_verdict("cut", "heads that are cut, one at a time", [each for seed in without for each in seed.values()]),
         _cut_verdict("one", "attentions that are left only the head that is best on the validation set",
-                     losses(cuts, lambda each: each.alone)),
+                     [each for seed in alone for each in seed.values()]),
     )  # fmt: skip
 
 
-def losses(cuts: Sequence[Cuts], part: Any) -> list[Estimate]:
-    """Return the share of right words of the whole models less that of each cut; every head of every seed counts alone."""
-    return [difference([each.whole], [found]) for each in cuts for found in part(each).values()]
+Losses: TypeAlias = Mapping[str, Estimate]
+
+
+def losses(cuts: Sequence[Cuts], part: str) -> list[Losses]:
+    """Return, of each seed, the share of right words of the whole model less that of each cut; part: a field of `Cuts`."""
+    return [{name: difference([one.whole], [found]) for name, found in getattr(one, part).items()} for one in cuts]
 
 
 def _bleu_verdict(claim: str, what: str, gain: Estimate) -> Verdict:
@@ -233,17 +239,18 @@ def measure(lab: Lab) -> Finding:
             found[number].divergence.append(mean_divergence(translator.model, translator, test.pairs[:60]))
             if number == USUAL:
                 cuts.append(cut_each(translator, test.pairs[: lab.pick(200, 100)], valid.pairs))
+    without, alone = losses(cuts, "without"), losses(cuts, "alone")
     return Finding(
         (_table(found, score.value), _cuts_table(cuts)),
         (_plot(found, score.value), _cuts_plot(cuts)),
-        verdicts({number: each.bleu for number, each in found.items()}, score.value, cuts),
+        verdicts({number: each.bleu for number, each in found.items()}, score.value, without, alone),
         (f"{exam.num_examples:,} test sentences, {len(lab.seed_numbers())} seed(s), {score.signature}.",),
         {
             "bleu": {str(n): share(each.bleu, score.value)._asdict() for n, each in found.items()},
             "divergence": {str(n): each.divergence for n, each in found.items()},
             "best_head_aer": {str(n): _best_aer(each)._asdict() for n, each in found.items()},
-            "loss_without": _by_name(cuts, "without"),
-            "loss_with_one": _by_name(cuts, "alone"),
+            "loss_without": [{name: each._asdict() for name, each in seed.items()} for seed in without],
+            "loss_with_one": [{name: each._asdict() for name, each in seed.items()} for seed in alone],
         },
     )
 

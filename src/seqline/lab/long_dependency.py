@@ -53,31 +53,37 @@ CLAIMS = (
         "near",
         "Where the gap between the clue and the place it is needed is small, a simple RNN uses what stood before.",
         "Olah 2015, Understanding LSTM Networks, 'The Problem of Long-Term Dependencies': the clouds are in the sky",
+        is_seen=True,
     ),
     Claim(
         "simple-rnn",
         "A simple RNN does not learn to use what stood far back.",
         "Bengio et al. 1994, Learning long-term dependencies with gradient descent is difficult, sections 3 and 4",
+        is_seen=True,
     ),
     Claim(
         "lstm",
         "The LSTM learns to bridge gaps that a simple RNN does not.",
         "Hochreiter & Schmidhuber 1997, Long Short-Term Memory, section 5",
+        is_seen=True,
     ),
     Claim(
         "attention",
         "With attention over an RNN the distance does not matter.",
         "Bahdanau et al. 2015 (1409.0473), sections 3 and 5.2.2",
+        is_seen=True,
     ),
     Claim(
         "transformer",
         "In a Transformer all positions are one step apart: the distance does not matter.",
         "Vaswani et al. 2017 (1706.03762), section 4 and table 1: maximum path length O(1)",
+        is_seen=True,
     ),
     Claim(
         "ttt",
         "A state that is trained while it reads keeps long contexts that an LSTM's state does not.",
         "Sun et al. 2024 (2407.04620), section 3.1: perplexity by token index, against recurrent layers",
+        is_seen=True,
     ),
 )
 

@@ -14,7 +14,7 @@ from seqline import files
 from seqline.judging.page.tables import shown as escaped
 from seqline.judging.page.tables import table as html_table
 from seqline.lab.results import FAILED, Result, count_states, judged
-from seqline.lab.written import SIGNS, number, scale_said, seeds_said, totals
+from seqline.lab.written import SEEN, SIGNS, number, scale_said, seeds_said, sizes, totals
 from seqline.visualize.html import seqline_version
 
 TITLE = "The claims of the history, measured again"
@@ -91,19 +91,21 @@ def _section(result: Result, folder: Path) -> str:
     drawings = "".join(_drawing(picture, folder) for picture in result["pictures"])
     tables = "".join(_table(table) for table in result["tables"])
     notes = "".join(f"<li>{escaped(note)}</li>" for note in result["notes"])
-    models = f"; models: {', '.join(result['models'])}" if result["models"] else ""
-    made = f"{name}: {seeds_said(result)}{models}. All its numbers: {name}/result.json."
+    head, rows = sizes(result)
+    models = f"<details><summary>models</summary>{html_table(list(head), rows)}</details>" if rows else ""
+    made = f"{name}: {seeds_said(result)}. All its numbers: {name}/result.json."
     return "".join([
         f'<section id="{name}"><h2><a href="#{name}">{escaped(result["title"])}</a></h2>',
         f'<p class="lead">{escaped(result["question"])}</p>{failed}{claims}',
         f'<div class="drawings">{drawings}</div>' if drawings else "",
         tables,
         f'<ul class="said">{notes}</ul>' if notes else "",
+        models,
         f'<p class="fine">{escaped(made)}</p></section>\n',
     ])  # fmt: skip
 
 
-def _claim(claim: Mapping[str, str], verdict: Mapping[str, Any] | None) -> str:
+def _claim(claim: Mapping[str, Any], verdict: Mapping[str, Any] | None) -> str:
     text, source = escaped(claim["text"]), escaped(claim["source"])
     quoted = f"<blockquote>{text}</blockquote><cite>{source}</cite>"
     if verdict is None:
@@ -111,7 +113,7 @@ def _claim(claim: Mapping[str, str], verdict: Mapping[str, Any] | None) -> str:
     decisive = ", ".join(f"{name} = {number(value)}" for name, value in verdict["numbers"].items())
     return (
         f'<div class="claim">{_badge(verdict["state"])}{quoted}<p class="verdict">{escaped(verdict["said"])}</p>'
-        f"<dl><div><dt>rule</dt><dd>{escaped(verdict['rule'])}</dd></div>"
+        f"<dl><div><dt>rule</dt><dd>{escaped(verdict['rule'])}{f' {SEEN}' if claim['is_seen'] else ''}</dd></div>"
         f"<div><dt>numbers</dt><dd>{escaped(decisive)}</dd></div></dl></div>"
     )
 

@@ -108,7 +108,3 @@ def _wanted(
         return Wanted(lab.toy_name, arch, "translation", tuple(settings.items()), steps, QUICK_STEPS, seed)
     settings = {**_USER, **user, **own}
     return Wanted("pair", arch, "translation", tuple(settings.items()), USER_STEPS, QUICK_STEPS, seed)
-
-
-ENCODER_DECODER, CONTEXTUAL_FINAL, CONTEXTUAL_MEAN = encoder_decoder, contextual_final, contextual_mean
-ATTENTION, REVERSED, TRANSFORMER = attention, reversed_source, transformer

@@ -73,16 +73,19 @@ CLAIMS = (
         "alibi",
         "A model with ALiBi reads on beyond the length of its training, one with sinusoidal positions does not",
         "Press, Smith & Lewis 2022 (2108.12409), sections 2.2 and 3, figure 1",
+        is_seen=True,
     ),
     Claim(
         "knows",
         "A causal decoder without positions learns order all the same",
         "Kazemnejad et al. 2023 (2305.19466), sections 1 and 5; Haviv et al. 2022 (2203.16634), section 4",
+        is_seen=True,
     ),
     Claim(
         "longer",
         "Without positions a causal decoder reads on beyond the length of its training better than with any of them",
         "Kazemnejad et al. 2023 (2305.19466), section 4",
+        is_seen=True,
     ),
 )
 

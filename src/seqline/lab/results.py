@@ -6,29 +6,44 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from seqline import files
 from seqline.lab.experiment import Experiment, Finding, State
 from seqline.lab.pictures import standalone
+from seqline.machine import described
 from seqline.visualize.html import seqline_version
 
 RESULT = "result.json"
-FORMAT = 1
+FORMAT = 2
 FINISHED, FAILED = "finished", "failed"
 
 Result: TypeAlias = dict[str, Any]
 """What `result.json` holds."""
 
 
+class Trained(NamedTuple):
+    """One model of the zoo: its name there, and how large it is and how long it learned."""
+
+    name: str
+    parameters: int
+    steps: int
+    target_tokens: int
+
+
 @dataclass(frozen=True)
 class Made:
-    """How an experiment was made. settings: what it depends on. models: names in the zoo. seconds: of the measurement."""
+    """How an experiment was made. settings: what it depends on. models: names in the zoo. seconds: of the measurement.
+
+    trained: of each model, what its training came to.
+    """
 
     settings: Mapping[str, Any]
     models: Sequence[str] = ()
     seconds: float = 0.0
+    trained: Sequence[Trained] = ()
 
 
 def finished(experiment: Experiment, finding: Finding, made: Made) -> Result:
@@ -72,7 +87,10 @@ def _named(name: str, title: str, question: str, made: Made) -> Result:
         "question": question,
         "settings": plain(made.settings),
         "models": list(made.models),
+        "trained": [one._asdict() for one in made.trained],
         "seconds": round(made.seconds, 1),
+        "machine": described(),
+        "torch": version("torch"),
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from seqline import files
-from seqline.errors import Stopped, UserError
+from seqline.errors import Stopped, UserError, told
 from seqline.files import PathLike
 from seqline.lab import results
 from seqline.lab.catalogue import EXPERIMENTS, chosen
@@ -19,7 +19,8 @@ from seqline.lab.laboratory import Lab
 from seqline.lab.page import page
 from seqline.lab.results import Made, Result
 from seqline.lab.written import experiment_page, overview
-from seqline.lab.zoo import name_of
+from seqline.lab.zoo import name_of, trained
+from seqline.machine import torch_threads
 from seqline.training.callbacks import stop_on_signals
 from seqline.visualize.html import seqline_version
 
@@ -60,23 +61,24 @@ def run(names: Sequence[str], lab: Lab, experiments: Mapping[str, Experiment] = 
         experiments: those there are.
 
     Raises:
-        UserError: a corpus that does not read, or a folder that holds something else: found before anything is created.
+        UserError: a corpus that does not read, or a folder that holds something else: found before anything is created. Also
+            another lab at work in the folder.
         Stopped: the user ended the trainings; the same call goes on from there.
     """
     session = _Session(lab, experiments)
     session.open()
-    begun = [begin for name in names if (begin := session.begin(name)) is not None]
-    with stop_on_signals() as asked:
-        training = replace(lab, should_stop=lambda: lab.should_stop() or asked())
-        untrained = training.train(wanted for one in begun for wanted in one.models)
-    for number, one in enumerate(begun, 1):
-        if reason := lab.should_stop():
-            raise Stopped(reason)
-        lab.say(f"{one.name}: measuring ({number} of {len(begun)})")
-        session.measure(one, untrained)
-        session.write()
-    found = session.write()
-    return Measured(lab.folder, found, tuple(names))
+    with files.alone_in(lab.folder), torch_threads(lab.threads):
+        begun = [begin for name in names if (begin := session.begin(name)) is not None]
+        with stop_on_signals() as asked:
+            training = replace(lab, should_stop=lambda: lab.should_stop() or asked())
+            untrained = training.train(wanted for one in begun for wanted in one.models)
+        for number, one in enumerate(begun, 1):
+            if reason := lab.should_stop():
+                raise Stopped(reason)
+            lab.say(f"{one.name}: measuring ({number} of {len(begun)})")
+            session.measure(one, untrained)
+            session.write()
+        return Measured(lab.folder, session.write(), tuple(names))
 
 
 @dataclass(frozen=True)
@@ -121,13 +123,13 @@ class _Session:
 
     def begin(self, name: str) -> _Begun | None:
         """Return what is to be measured; None where it was measured before."""
-        made = Made({**self.scale, "seeds": len(self.lab.seed_numbers())})
+        made = Made({**self.scale, "seeds": len(self.lab.seed_numbers()), "threads": self.lab.threads})
         try:
             experiment = self.experiments[name]
             models = experiment.models(self.lab)
             made = replace(made, models=sorted({name_of(self.lab, wanted) for wanted in models}))
         except Exception as error:  # one experiment's fault, whatever it is, is not the lab's end
-            return _Begun(name, made, reason=_told(error))
+            return _Begun(name, made, reason=told(error))
         known = results.read(self.lab.folder / name)
         if known is not None and results.is_same(known, experiment, made):
             self.lab.say(f"{name}: measured before, taken as it is")
@@ -149,12 +151,15 @@ class _Session:
         if reason is None and one.experiment is not None:
             try:
                 finding = one.experiment.measure(self.lab)
-                made = replace(one.made, seconds=time.monotonic() - began)
+                seconds = time.monotonic() - began
+                made = replace(
+                    one.made, seconds=seconds, trained=[trained(self.lab, each) for each in dict.fromkeys(one.models)]
+                )
                 return results.finished(one.experiment, finding, made), finding
             except Stopped:
                 raise
             except Exception as error:  # as above
-                reason = _told(error)
+                reason = told(error)
         made = replace(one.made, seconds=time.monotonic() - began)
         return results.failed(one.name, reason or "", made, one.experiment), None
 
@@ -175,15 +180,13 @@ def _scale(lab: Lab) -> dict[str, Any]:
         UserError: a corpus of the user that does not read.
     """
     digest = None
+    if lab.data == "-":
+        raise UserError("expected a file or a folder", where="--data", fix="write what comes in into a file first")
     if lab.data is not None:
         from seqline.lab.corpora import user_sets
 
         digest = user_sets(str(lab.data)).fingerprint
     return {"quick": lab.is_quick, "data_sha256": digest, "most_steps": lab.most_steps}
-
-
-def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
 
 
 def _summary(result: Result) -> str:

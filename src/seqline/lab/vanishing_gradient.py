@@ -71,6 +71,7 @@ CLAIMS = (
         "trained",
         "In models that have learned, too, the LSTM's cell state keeps the gradient where a simple RNN has lost it.",
         "Hochreiter & Schmidhuber 1997, sections 3 and 4: the constant error carousel",
+        is_seen=True,
     ),
 )
 
@@ -176,7 +177,10 @@ def trained_verdict(runs: Mapping[str, Array]) -> Verdict:
         _all(wins),
         "k is the gradient 49 words back, where the country stands, over that one word back (of c where there is one, else h); "
         "held where with every seed the LSTM's k is at least 10 times the simple RNN's, not held where with none, undecided else",
-        {f"k of the {name}": value for name, value in means.items()},
+        {
+            **{f"k of the {name}": value for name, value in means.items()},
+            **{f"k of the {name}, seed {seed}": float(k) for name, of in kept.items() for seed, k in enumerate(of, 1)},
+        },
         f"Of the gradient one word back, 49 words back there is left: simple RNN {means[SIMPLE]:.2g}, LSTM {means[LSTM]:.2g} "
         f"(factors a step: {factors}).",
     )
@@ -205,7 +209,13 @@ def verdicts(runs: Mapping[str, Array]) -> tuple[Verdict, ...]:
             _all(falls),
             "an exponential is fitted to distances 1 to 50 in each run; held where in every run its factor a step is below 0.99 "
             "and r^2 above 0.95, not held where in none, undecided else",
-            {"factor": _mean(simple, 0), "r2": _mean(simple, 1), "runs": len(simple)},
+            {
+                "factor": _mean(simple, 0),
+                "r2": _mean(simple, 1),
+                "greatest factor": max(each[0] for each in simple),
+                "least r2": min(each[1] for each in simple),
+                "runs": len(simple),
+            },
             f"Simple RNN: the gradient is multiplied by {_mean(simple, 0):.3f} a step (r^2 {_mean(simple, 1):.3f}), "
             f"to {_mean(simple, 0) ** FITTED:.1e} after 50.",
         ),
@@ -214,7 +224,12 @@ def verdicts(runs: Mapping[str, Array]) -> tuple[Verdict, ...]:
             _all(wins),
             "held where in every run the LSTM's factor a step (by h and c together) is above the simple RNN's, not held where in "
             "none, undecided else",
-            {"simple RNN": _mean(simple, 0), "LSTM": _mean(lstm, 0), "GRU": _mean(fits["GRU"], 0)},
+            {
+                "simple RNN": _mean(simple, 0),
+                "LSTM": _mean(lstm, 0),
+                "GRU": _mean(fits["GRU"], 0),
+                "least LSTM - simple RNN": min(b[0] - a[0] for a, b in zip(simple, lstm, strict=True)),
+            },
             f"Factors a step: simple RNN {_mean(simple, 0):.3f}, GRU {_mean(fits['GRU'], 0):.3f}, LSTM {_mean(lstm, 0):.3f} "
             f"(its forget gates start near sigma(1) = 0.73, so an untrained LSTM forgets too).",
         ),

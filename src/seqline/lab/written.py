@@ -7,10 +7,13 @@ from typing import Any
 
 from seqline.comparing.table import escape
 from seqline.lab.results import FAILED, Result, count_states, judged
+from seqline.machine import said
 
 MISSING = "–"
 FAILED_SIGN = "–"
 SIGNS = {"held": "✓", "not held": "✗", "undecided": "?"}
+SEEN_SIGN = "*"
+SEEN = "The rule was written or changed after numbers of this experiment had been seen: it wants fresh seeds to count as a test."
 
 
 def number(value: Any) -> str:
@@ -42,15 +45,43 @@ def totals(found: Sequence[Result]) -> str:
 
 def seeds_said(result: Result) -> str:
     """Return what an experiment was made with."""
-    seeds = result["settings"]["seeds"]
-    return f"{seeds} seed{'' if seeds == 1 else 's'}, {result['seconds']:.0f} s beside the training of the zoo"
+    seeds, threads = (_counted(result["settings"][name], name[:-1]) for name in ("seeds", "threads"))
+    time = f"{result['seconds']:.0f} s beside the training of the zoo"
+    return f"{seeds}, {threads}, {time}; {said(result['machine'])}, torch {result['torch']}"
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def sizes(result: Result) -> tuple[tuple[str, ...], list[list[str]]]:
+    """Return a table of the models: how large each is and how long it learned."""
+    rows = [
+        [str(value) if isinstance(value, str) else f"{value:,}" for value in one.values()] for one in result["trained"]
+    ]
+    return ("model of the zoo", "parameters", "updates", "target tokens"), rows
 
 
 def overview(found: Sequence[Result], scale: Mapping[str, Any]) -> str:
     """Return every claim with its verdict."""
     parts = ["# The claims of the history, measured again", "", f"{totals(found)}. This was {scale_said(scale)}.", ""]
     parts += _table(("experiment", "claim", "verdict", "the numbers"), _rows(found))
-    return "\n".join([*parts, ""])
+    if any(claim["is_seen"] for result in found for claim in result["claims"]):
+        parts += ["", f"{escape(SEEN_SIGN)} {SEEN}"]
+    made = dict.fromkeys(
+        f"{command(result, scale)}: {said(result['machine'])}, torch {result['torch']}, seqline {result['version']}"
+        for result in found
+    )
+    return "\n".join([*parts, "", *(f"- {escape(line)}" for line in made), ""])
+
+
+def command(result: Result, scale: Mapping[str, Any]) -> str:
+    """Return what was asked for where an experiment was made."""
+    settings = result["settings"]
+    parts = ["--quick"] if scale["quick"] else []
+    parts += ["--data DATA"] if scale["data_sha256"] else []
+    parts += [f"--seeds {settings['seeds']}", f"--threads {settings['threads']}"]
+    return " ".join(["seqline lab NAME --out DIR", *parts])
 
 
 def _rows(found: Sequence[Result]) -> Iterable[list[str]]:
@@ -61,7 +92,8 @@ def _rows(found: Sequence[Result]) -> Iterable[list[str]]:
             continue
         for claim, verdict in judged(result):
             if verdict is not None:
-                yield [name, escape(claim["text"]), _badge(verdict["state"]), escape(verdict["said"])]
+                sign = f" {escape(SEEN_SIGN)}" if claim["is_seen"] else ""
+                yield [name, escape(claim["text"]), _badge(verdict["state"]) + sign, escape(verdict["said"])]
 
 
 def _badge(state: str) -> str:
@@ -92,15 +124,16 @@ def experiment_page(result: Result) -> str:
         parts += [f"**{escape(table['title'])}**", "", *_table([escape(name) for name in table["columns"]], cells), ""]
     parts += [f"- {escape(note)}" for note in result["notes"]]
     parts += [""] if result["notes"] else []
-    models = f"; models: {', '.join(f'`{name}`' for name in result['models'])}" if result["models"] else ""
+    head, rows = sizes(result)
+    parts += [*_table(head, [[f"`{name}`", *rest] for name, *rest in rows]), ""] if rows else []
     parts += [
-        f"{seeds_said(result)}{models}. All numbers: [result.json](result.json). seqline {result['version']}.",
+        f"{seeds_said(result)}. All numbers: [result.json](result.json). seqline {result['version']}.",
         "",
     ]
     return "\n".join(parts)
 
 
-def _claim(claim: Mapping[str, str], verdict: Mapping[str, Any] | None) -> list[str]:
+def _claim(claim: Mapping[str, Any], verdict: Mapping[str, Any] | None) -> list[str]:
     parts = [f"> {escape(claim['text'])}", ">", f"> — {escape(claim['source'])}", ""]
     if verdict is None:
         return parts
@@ -110,6 +143,7 @@ def _claim(claim: Mapping[str, str], verdict: Mapping[str, Any] | None) -> list[
         f"**{_badge(verdict['state'])}**: {escape(verdict['said'])}",
         "",
         f"- The rule: {escape(verdict['rule'])}",
+        *([f"- {SEEN}"] if claim["is_seen"] else []),
         f"- The numbers: {escape(decisive)}",
         "",
     ]

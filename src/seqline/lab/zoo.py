@@ -14,7 +14,8 @@ from seqline.comparing.plan import Plan, Planned
 from seqline.comparing.training import Child, is_finished, train_all
 from seqline.config import Config
 from seqline.errors import UserError
-from seqline.run_folder import find_recipe
+from seqline.lab.results import Trained
+from seqline.run_folder import find_recipe, read_manifest
 
 if TYPE_CHECKING:
     from seqline.lab.experiment import Wanted
@@ -74,6 +75,12 @@ def is_trained(lab: Lab, wanted: Wanted) -> bool:
 def run_folder(lab: Lab, wanted: Wanted) -> Path:
     """Return where a model is, or will be."""
     return _plan(lab).run_folder(_named(lab, wanted, Config()))
+
+
+def trained(lab: Lab, wanted: Wanted) -> Trained:
+    """Say how large a model is and how long it learned."""
+    facts = read_manifest(run_folder(lab, wanted))
+    return Trained(name_of(lab, wanted), facts["num_parameters"], facts["steps"], facts["target_tokens_seen"])
 
 
 def plan_one(lab: Lab, wanted: Wanted) -> Planned:
