@@ -259,6 +259,17 @@ def test_a_word_is_right_at_every_place_it_is_linked_to() -> None:
     assert right.tolist() == [[0.5, 0, 1, 0, 1.5]]
 
 
+def test_accuracies_by_length_are_of_those_sentences_alone() -> None:
+    gold = GoldSplit([("a " * 7 + "a", "x"), ("a " * 9 + "a", "x"), ("a " * 19 + "a", "x")], [], {})
+    words = np.array([[1.0] * 5, [3.0] * 5, [2.0] * 5])
+    one, other = np.array([[1.0] * 5, [0.0] * 5, [2.0] * 5]), np.array([[0.0] * 5, [1.0] * 5, [0.0] * 5])
+    found = recency.alike(gold, {"on": [one, other]}, words, tuple("abcde"))
+    assert found.rows == (
+        ("8-11", 2, "on", *[25.0] * 5), ("12-15", 0, "on", *[None] * 5), ("16-19", 0, "on", *[None] * 5),
+        ("20-24", 1, "on", *[50.0] * 5),
+    )  # fmt: skip
+
+
 def test_verdicts_of_recency() -> None:
     draws = np.random.default_rng(1)
     words = np.full((80, recency.PARTS), 4.0)

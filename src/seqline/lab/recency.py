@@ -11,7 +11,7 @@ read from the beginning, and better at the beginning where it was read from the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -30,6 +30,8 @@ from seqline.translator import Translator
 MODELS: dict[str, pair.PairModel] = {"from the beginning": pair.unreversed, "from the end": pair.reversed_source}
 PARTS = 5
 SHORTEST, LONGEST = 8, 24
+ALIKE = ((8, 11), (12, 15), (16, 19), (20, 24))
+"""Lengths that count as one, from and to, in source words."""
 CLAIMS = (
     Claim(
         "recency",
@@ -88,6 +90,19 @@ def of_length(gold: GoldSplit, shortest: int, longest: int) -> GoldSplit:
     """Return the pairs whose source has so many words."""
     rows = [row for row, (source, _) in enumerate(gold.pairs) if shortest <= len(source.split(" ")) <= longest]
     return GoldSplit([gold.pairs[row] for row in rows], [gold.links[row] for row in rows], {})
+
+
+def alike(gold: GoldSplit, right: Mapping[str, Sequence[Array]], words: Array, labels: Sequence[str]) -> Table:
+    """Return the accuracies of sources that are nearly equally long: a place is as far from both ends in all of them."""
+    lengths = np.array([len(source.split(" ")) for source, _ in gold.pairs])
+    rows = []
+    for shortest, longest in ALIKE:
+        chosen = (lengths >= shortest) & (lengths <= longest)
+        for name, seeds in right.items():
+            hit, all_words = np.mean(seeds, axis=0)[chosen].sum(axis=0), words[chosen].sum(axis=0)
+            shares = [100 * float(a / b) if b else None for a, b in zip(hit, all_words, strict=True)]
+            rows.append((f"{shortest}-{longest}", int(chosen.sum()), name, *shares))
+    return Table("The same by length of the source (%)", ("words", "sentences", "read", *labels), tuple(rows))
 
 
 def verdicts(right: Sequence[Sequence[Array]], words: Array) -> tuple[Verdict, ...]:
@@ -158,7 +173,10 @@ def measure(lab: Lab) -> Finding:
     if lab.data is not None:
         notes.append("Measured on the toy pair: a corpus of one's own has no gold links.")
     return Finding(
-        (Table("Right target words by place in the source (%)", ("read", *labels), tuple(rows)),),
+        (
+            Table("Right target words by place in the source (%)", ("read", *labels), tuple(rows)),
+            alike(gold, dict(zip(MODELS, right, strict=True)), words, labels),
+        ),
         (Picture("accuracy-by-place", svg, "Right target words by the place in the source that they are linked to."),),
         verdicts(right, words),
         tuple(notes),
