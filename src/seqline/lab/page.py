@@ -111,9 +111,10 @@ def _claim(claim: Mapping[str, Any], verdict: Mapping[str, Any] | None) -> str:
     if verdict is None:
         return f'<div class="claim">{quoted}</div>'
     decisive = ", ".join(f"{name} = {number(value)}" for name, value in verdict["numbers"].items())
+    seen = f"<div><dt>but</dt><dd>{SEEN}</dd></div>" if claim["is_seen"] else ""
     return (
         f'<div class="claim">{_badge(verdict["state"])}{quoted}<p class="verdict">{escaped(verdict["said"])}</p>'
-        f"<dl><div><dt>rule</dt><dd>{escaped(verdict['rule'])}{f' {SEEN}' if claim['is_seen'] else ''}</dd></div>"
+        f"<dl><div><dt>rule</dt><dd>{escaped(verdict['rule'])}</dd></div>{seen}"
         f"<div><dt>numbers</dt><dd>{escaped(decisive)}</dd></div></dl></div>"
     )
 
