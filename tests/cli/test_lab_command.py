@@ -87,6 +87,8 @@ def test_a_failure_is_a_row_and_only_failures_are_an_error(
         (["lab", "heads", "--out", "new", "--data", "missing.tsv"], "missing.tsv"),
         (["lab", "heads", "--out", "new", "--jobs", "0"], "--jobs"),
         (["lab", "heads", "--out", "new", "--seeds", "0"], "--seeds"),
+        (["lab", "heads", "--out", "new", "--steps", "0"], "--steps"),
+        (["lab", "heads", "--out", "new", "--steps", "9"], "--data"),
     ],
 )
 def test_a_refused_command_creates_nothing(refused: Refused, arguments: list[str], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,9 @@ def test_the_folder_holds_every_result_its_drawings_and_the_pages(tmp_path: Path
     assert [result["verdicts"][0]["state"] for result in found.asked] == ["held", "not held"]
     result = json.loads((folder / "grown" / "result.json").read_text(encoding="utf-8"))
     assert result["models"] == [seen[0][0].name]
-    assert result["settings"] == {"quick": True, "data_sha256": None, "most_steps": None, "seeds": 1, "threads": 1}
+    assert result["settings"] == {
+        "quick": True, "data_sha256": None, "data_steps": None, "most_steps": None, "seeds": 1, "threads": 1
+    }  # fmt: skip
     (one,) = result["trained"]
     assert one["name"] == seen[0][0].name
     assert (one["parameters"] > 100, one["steps"], one["target_tokens"] > 5) == (True, 2, True)
@@ -217,6 +220,15 @@ def test_a_folder_is_not_mixed_with_another_corpus(tmp_path: Path) -> None:
     run(["grown"], small_lab(tmp_path / "lab", data=data), known(experiment("grown")))
     with pytest.raises(UserError, match="data_sha256"):
         run(["grown"], small_lab(tmp_path / "lab"), known(experiment("grown")))
+
+
+def test_the_pages_say_how_long_models_learned_the_users_corpus(tmp_path: Path) -> None:
+    lab = small_lab(tmp_path / "lab", data=letters(tmp_path / "data"), data_steps=3)
+    run(["grown"], lab, known(experiment("grown")))
+    said = "the user's own corpus in place of the toy pair, 3 steps of training"
+    assert said in (tmp_path / "lab" / "lab.md").read_text(encoding="utf-8")
+    with pytest.raises(UserError, match="data_steps 3, not 4"):
+        run(["grown"], replace(lab, data_steps=4), known(experiment("grown")))
 
 
 @pytest.mark.parametrize("content", [None, b"{", b"[]"])

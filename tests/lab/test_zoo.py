@@ -10,7 +10,7 @@ from seqline.comparing.plan import Plan, Planned
 from seqline.comparing.training import Ended
 from seqline.config import load_config
 from seqline.errors import UserError
-from seqline.lab import corpora
+from seqline.lab import corpora, pair
 from seqline.lab.experiment import Wanted
 from seqline.lab.laboratory import Lab
 from seqline.lab.zoo import config_of, name_of, run_folder
@@ -108,6 +108,17 @@ def test_the_pair_is_the_toy_pair_or_the_users(tmp_path: Path, monkeypatch: pyte
     mine = Lab(tmp_path / "mine", is_quick=True, data=letters(tmp_path / "data"))
     assert mine.toy_name == "toy"
     assert (mine.corpus("pair") / "test.tsv").read_bytes() == (tmp_path / "data" / "test.tsv").read_bytes()
+
+
+def test_models_of_the_users_corpus_learn_as_long_as_asked(tmp_path: Path) -> None:
+    data = letters(tmp_path / "data")
+    for is_quick, default in ((False, pair.USER_STEPS), (True, pair.QUICK_STEPS)):
+        asked, unasked = (Lab(tmp_path / "lab", is_quick, data=data, data_steps=steps) for steps in (7, None))
+        for make in (pair.attention, pair.transformer):
+            assert asked.steps(make(asked, 1)) == 7
+            assert unasked.steps(make(unasked, 1)) == default
+            assert name_of(asked, make(asked, 1)) != name_of(unasked, make(unasked, 1))
+            assert asked.steps(make(asked, 1, is_toy=True)) == unasked.steps(make(unasked, 1, is_toy=True)) > 7
 
 
 def test_what_cannot_be_trained_is_told(tmp_path: Path) -> None:

@@ -22,6 +22,9 @@ def lab(
         str | None, typer.Option(metavar="DATA", help="Your own sentence pairs in place of the built-in toy pair.")
     ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, max=100, help="Models of each kind. Default: 3, quick 1.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Training updates of each model of DATA. Default: 3000, quick 500.")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=1024, help="Trainings at once.")] = 1,
     threads: Annotated[int, typer.Option(min=1, max=1024, help="CPU threads of each.")] = 1,
     is_list: Annotated[bool, typer.Option("--list", help="Name the experiments and what each asks.")] = False,
@@ -44,7 +47,7 @@ def lab(
     from seqline.lab.laboratory import Lab
     from seqline.lab.session import run
 
-    found = run(wanted, Lab(out, quick, seeds, data, jobs, threads, say))
+    found = run(wanted, Lab(out, quick, seeds, data, jobs, threads, say, data_steps=steps))
     _print(found, as_json)
     return 0 if len(found.failed) < len(found.asked) else 1
 

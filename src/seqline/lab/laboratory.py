@@ -33,6 +33,7 @@ class Lab:
         say: takes one line for the user.
         should_stop: a reason ends the lab; the same call goes on from there.
         corpora: makers of corpora by name; None: those of the lab.
+        data_steps: updates of each model that learns `data`; None: as many as the scale asks for.
         most_steps: a limit to every training of the zoo, for a look at the course of things.
         start: begins one training; None: in a process of its own.
     """
@@ -46,6 +47,7 @@ class Lab:
     say: Callable[[str], None] = lambda _: None
     should_stop: Callable[[], str | None] = lambda: None
     corpora: Mapping[str, MakeCorpus] | None = None
+    data_steps: int | None = None
     most_steps: int | None = None
     start: Start | None = None
 

@@ -107,4 +107,5 @@ def _wanted(
         settings = {**_TOY, **toy, **own}
         return Wanted(lab.toy_name, arch, "translation", tuple(settings.items()), steps, QUICK_STEPS, seed)
     settings = {**_USER, **user, **own}
-    return Wanted("pair", arch, "translation", tuple(settings.items()), USER_STEPS, QUICK_STEPS, seed)
+    full, quick = (lab.data_steps or scaled for scaled in (USER_STEPS, QUICK_STEPS))
+    return Wanted("pair", arch, "translation", tuple(settings.items()), full, quick, seed)

@@ -177,16 +177,23 @@ def _scale(lab: Lab) -> dict[str, Any]:
     """Return what all experiments of a folder have in common.
 
     Raises:
-        UserError: a corpus of the user that does not read.
+        UserError: a corpus of the user that does not read, or none where one is needed.
     """
     digest = None
     if lab.data == "-":
         raise UserError("expected a file or a folder", where="--data", fix="write what comes in into a file first")
+    if lab.data_steps is not None and lab.data is None:
+        raise UserError("is for models of your own corpus", where="--steps", fix="give one by --data, or leave it out")
     if lab.data is not None:
         from seqline.lab.corpora import user_sets
 
         digest = user_sets(str(lab.data)).fingerprint
-    return {"quick": lab.is_quick, "data_sha256": digest, "most_steps": lab.most_steps}
+    return {
+        "quick": lab.is_quick,
+        "data_sha256": digest,
+        "data_steps": lab.data_steps,
+        "most_steps": lab.most_steps,
+    }
 
 
 def _summary(result: Result) -> str:
@@ -205,6 +212,7 @@ def run_lab(
     seeds: int | None = None,
     jobs: int = 1,
     threads: int = 1,
+    steps: int | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Measured:
     """Measure claims of the history again, as `seqline lab NAME --out DIR`.
@@ -217,13 +225,14 @@ def run_lab(
         seeds: models of each kind; None: as many as the scale asks for.
         jobs: trainings at once.
         threads: CPU threads of each.
+        steps: training updates of each model that learns `data`; None: as many as the scale asks for.
         say: takes one line of progress.
 
     Raises:
         UserError: no such experiment, bad data, or an `out` that holds something else.
     """
-    for name, value in (("--seeds", seeds), ("--jobs", jobs), ("--threads", threads)):
+    for name, value in (("--seeds", seeds), ("--jobs", jobs), ("--threads", threads), ("--steps", steps)):
         if value is not None and value < 1:
             raise UserError(f"expected 1 or more, got {value}", where=name)
-    lab = Lab(Path(out), quick, seeds, None if data is None else str(data), jobs, threads, say)
+    lab = Lab(Path(out), quick, seeds, None if data is None else str(data), jobs, threads, say, data_steps=steps)
     return run(chosen(names), lab)

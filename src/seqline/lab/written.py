@@ -31,8 +31,9 @@ def scale_said(scale: Mapping[str, Any]) -> str:
     """Return at what scale a lab was run, one sentence without its full stop."""
     size = "a quick lab: small models, few examples" if scale["quick"] else "a full lab"
     data = "the built-in toy pair" if scale["data_sha256"] is None else "the user's own corpus in place of the toy pair"
+    own = f", {scale['data_steps']:,} steps of training" if scale["data_steps"] else ""
     limit = f", no training longer than {scale['most_steps']:,} steps" if scale["most_steps"] else ""
-    return f"{size}; {data}{limit}"
+    return f"{size}; {data}{own}{limit}"
 
 
 def totals(found: Sequence[Result]) -> str:
