@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,22 @@ def test_the_deadline_ends_after_a_last_validation(tmp_path: Path) -> None:
     assert (result.reason, result.progress.step) == ("time limit", 1)
     assert [v.step for v in recorder.validations] == [1, 1]
     assert load_newest(tmp_path) is not None
+
+
+def test_the_deadline_is_of_the_whole_run_and_a_run_behind_it_has_as_much_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = count()
+    monkeypatch.setattr("seqline.training.trainer.time.monotonic", lambda: float(next(ticks)))
+    long = {"max_steps": 10_000, "deadline_seconds": 300.0}
+    used = []
+    for stop in (20, 10_000, 10_000):
+        result = stop_at(stop, tmp_path, **long)
+        used.append(result.progress.seconds)
+    assert 50 < used[0] < 250
+    assert used[1] == pytest.approx(300, abs=30)
+    assert used[2] == pytest.approx(600, abs=60)
+    assert result.reason == "time limit"
 
 
 def test_exhausted_memory_names_the_setting() -> None:
