@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 
-CPUINFO = Path("/proc/cpuinfo")
+CPUINFO, STATUS = Path("/proc/cpuinfo"), Path("/proc/self/status")
 
 
 def described() -> dict[str, str | int]:
@@ -37,6 +38,23 @@ def _processor() -> str:
             if name.strip() == "model name":
                 return value.strip()
     return platform.processor() or platform.machine()
+
+
+def peak_memory() -> int | None:
+    """Return the most memory that this process held, in bytes; None where the system does not tell.
+
+    Linux counts what a parent held before the fork into the usage that it reports, so its own record is asked first.
+    """
+    if STATUS.exists():
+        for line in STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    if os.name == "nt":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 @contextmanager

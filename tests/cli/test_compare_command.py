@@ -23,8 +23,8 @@ QUICK = [option for setting in SETTINGS for option in ("--set", setting)]
 def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train in this process, and draw nothing."""
 
-    def running(jobs: int, say: object, should_stop: object, *, command: str) -> Running:
-        return Running(jobs, say, should_stop, InProcess, command)  # pyright: ignore[reportArgumentType]
+    def running(jobs: int, say: object, *, command: str) -> Running:
+        return Running(jobs, say, start=InProcess, command=command)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(module, "Running", running)
     monkeypatch.setattr(explaining, "installed_engines", lambda: ())

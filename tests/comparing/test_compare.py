@@ -23,6 +23,8 @@ from seqline.comparing.compare import Compared, More, Running
 from seqline.comparing.exam import Marking, check_marking
 from seqline.comparing.plan import PLAN
 from seqline.comparing.results import Judging, off_budget
+from seqline.config import Config
+from seqline.data.text import Pair, PairSet
 from seqline.errors import UserError
 from seqline.run_folder import Run
 
@@ -239,8 +241,19 @@ def test_settings_that_the_comparison_has_defaults_for_may_be_set(tmp_path: Path
 def test_two_commands_do_not_work_in_one_folder(base: tuple[Path, Compared, list[str]], tmp_path: Path) -> None:
     folder, _, _ = base
     shutil.copytree(folder / "out", tmp_path / "out")
+    before = {name: one for name, one in content(tmp_path / "out").items() if name != ".lock"}
     with files.alone_in(tmp_path / "out"), pytest.raises(UserError, match="out: another seqline works in it"):
-        compared(folder / "data", tmp_path / "out", asked(seeds=2), start=never)
+        compared(folder / "data", tmp_path / "out", asked(("cho",), seeds=2), start=never)
+    after = content(tmp_path / "out")
+    assert {name: after[name] for name in after if name != ".lock"} == before
+
+
+def test_a_signature_is_of_all_references() -> None:
+    pairs = [Pair("a", "OK Go", 1), *(Pair("b", "我喜欢音乐", 2) for _ in range(9))]
+    marking = Marking(("wer",))
+    (mixed,) = exams.TranslationExam(PairSet("test", pairs), Config().data, marking).measures
+    (chinese,) = exams.TranslationExam(PairSet("test", pairs[1:]), Config().data, marking).measures
+    assert mixed.signature == chinese.signature
 
 
 def test_a_run_off_its_time_is_told_of() -> None:

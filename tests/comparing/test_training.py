@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from seqline.comparing.child import peak_memory
 from seqline.comparing.curves import Point
 from seqline.comparing.plan import Plan, Planned
 from seqline.comparing.training import Child, Ended, train_all
 from seqline.config import Config
 from seqline.errors import Stopped, UserError
+from seqline.machine import peak_memory
 
 
 def plan_of(folder: Path, *names: str) -> Plan:

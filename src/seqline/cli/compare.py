@@ -45,7 +45,6 @@ def compare(
     from seqline.comparing.exam import Marking
     from seqline.comparing.parameters import parse_parameters
     from seqline.comparing.results import Judging
-    from seqline.training.callbacks import stop_on_signals
 
     names = tuple(name.strip() for name in archs.split(",") if name.strip())
     wanted = parse_parameters(parameters) if parameters else None
@@ -54,10 +53,7 @@ def compare(
     marking = Marking(tuple(name.strip() for name in metrics.split(",") if name.strip()), lowercase)
     judging = Judging(baseline, sentence=sentence, marking=marking)
     where = Where(valid, test, split_keys(keys) if keys else Where.keys)
-    with stop_on_signals() as should_stop:
-        command = shlex.join(["seqline", *sys.argv[1:]])
-        running = Running(jobs, say, should_stop, command=command)
-        found = run(data, asked, out, where, judging, running)
+    found = run(data, asked, out, where, judging, Running(jobs, say, command=shlex.join(["seqline", *sys.argv[1:]])))
     _print(found, as_json)
     if found.num_failed:
         say(

@@ -10,10 +10,9 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-STATUS = Path("/proc/self/status")
+from seqline.machine import peak_memory
 
 
 def main(arguments: list[str]) -> int:
@@ -56,23 +55,6 @@ def work(config_file: str, out: str, *, is_resumed: bool, parent: int | None = N
 def _or_orphaned(asked: Callable[[], str | None], parent: int) -> Callable[[], str | None]:
     """Return what also stops when the parent is gone, so that no training goes on that nobody waits for."""
     return lambda: asked() or (None if os.getppid() == parent else "terminated")
-
-
-def peak_memory() -> int | None:
-    """Return the most memory that this process held, in bytes; None where the system does not tell.
-
-    Linux counts what a parent held before the fork into the usage that it reports, so its own record is asked first.
-    """
-    if STATUS.exists():
-        for line in STATUS.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    if os.name == "nt":
-        return None
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 if __name__ == "__main__":

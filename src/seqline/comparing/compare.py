@@ -16,7 +16,7 @@ from seqline.comparing.exams import EXAMS
 from seqline.comparing.explaining import explain_all
 from seqline.comparing.measuring import measure_all
 from seqline.comparing.page import page
-from seqline.comparing.plan import open_plan
+from seqline.comparing.plan import keep, open_plan
 from seqline.comparing.results import Judging, check_judging, results
 from seqline.comparing.sets import read_sets
 from seqline.comparing.table import markdown
@@ -25,6 +25,7 @@ from seqline.config import Config
 from seqline.errors import UserError
 from seqline.files import PathLike
 from seqline.machine import torch_threads
+from seqline.training.callbacks import stop_on_signals
 
 RESULTS, TABLE, PAGE = "results.json", "table.md", "report.html"
 
@@ -99,9 +100,15 @@ def run(data: str, asked: Asked, out: Path, where: Where, judging: Judging, runn
     for note in plan.notes:
         running.say(note)
     with files.alone_in(out), torch_threads(asked.threads):
-        outcomes = train_all(
-            plan, jobs=running.jobs, say=running.say, should_stop=running.should_stop, start=running.start
-        )
+        keep(plan)
+        with stop_on_signals() as signalled:
+            outcomes = train_all(
+                plan,
+                jobs=running.jobs,
+                say=running.say,
+                should_stop=lambda: running.should_stop() or signalled(),
+                start=running.start,
+            )
         measured = measure_all(plan, outcomes, exam, running.say, running.should_stop)
         command = running.command or _command(data, asked, out, where, judging, running)
         found = results(plan, asked, exam, measured, judging, command)

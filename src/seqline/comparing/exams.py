@@ -44,7 +44,7 @@ class TranslationExam(PairExam):
 
     def _measure(self, name: str, lowercase: bool) -> Measure:
         metric, options = METRICS[name], MetricOptions(lowercase, self.tokenize)
-        score = metric.score(self.references[:1], self.references[:1], options)
+        score = metric.score(self.references, self.references, options)
         more = ("_lowercased", " lowercased") if lowercase else ("", "")
         return Measure(
             f"{name}{more[0]}",

@@ -120,7 +120,7 @@ def _matched(asked: Asked, arch: str, preparing: Preparing, data: str) -> tuple[
 
 
 def open_plan(asked: Asked, sets: Sets, folder: Path) -> Plan:
-    """Make the folder of a comparison with its sets and plan; or go on with one of the same settings.
+    """Make the folder of a comparison with its sets and plan; or plan to go on in one of the same settings, left as it is.
 
     Raises:
         UserError: the folder holds something else, or a comparison with other settings. Nothing is created then.
@@ -141,8 +141,12 @@ def open_plan(asked: Asked, sets: Sets, folder: Path) -> Plan:
             mine, theirs = (dict(leaves(table)) for table in (_as_table(run.config), known["runs"][run.name]))
             for key in sorted({*mine, *theirs} - {"data.train"}):
                 _refuse_other(key, theirs.get(key), mine.get(key), folder)
-    _write(plan, folder, known["runs"])
     return plan
+
+
+def keep(plan: Plan) -> None:
+    """Write down what is to be run, beside what was planned before; for whoever is alone in the folder."""
+    _write(plan, plan.folder, _read(plan.folder)["runs"])
 
 
 def _refuse_other(name: str, known: Any, asked: Any, folder: Path) -> None:

@@ -28,13 +28,12 @@ _CHECKS: dict[str, Callable[[PairSet, Tally], PairSet]] = {
 class Sets:
     """Three sets that hold nothing in common but what the user gave so.
 
-    test: as its task reads it. contents: of each file in the folder, by name. counts: examples (characters of a text) by set.
+    test: as its task reads it. contents: of each file in the folder, by name.
     notes: what a user should know.
     """
 
     test: Any
     contents: dict[str, bytes]
-    counts: dict[str, int]
     notes: tuple[str, ...]
 
     @property
@@ -108,7 +107,7 @@ def _held_out(given: dict[str, PairSet], kept: dict[str, PairSet], seed: int) ->
 
 def _written(sets: dict[str, PairSet], notes: tuple[str, ...]) -> Sets:
     contents = dict(_pair_file(name, sets[name]) for name in NAMES)
-    return Sets(sets["test"], contents, {name: len(sets[name].pairs) for name in NAMES}, notes)
+    return Sets(sets["test"], contents, notes)
 
 
 def _pair_file(name: str, pairs: PairSet) -> tuple[str, bytes]:
@@ -157,4 +156,4 @@ def _read_lines(data: str, config: DataConfig, test_name: str, seed: int) -> Set
 
 def _text_sets(texts: dict[str, Text], notes: Sequence[str]) -> Sets:
     contents = {f"{name}.txt": texts[name].text.encode() for name in NAMES}
-    return Sets(texts["test"], contents, {name: len(texts[name].text) for name in NAMES}, tuple(notes))
+    return Sets(texts["test"], contents, tuple(notes))
