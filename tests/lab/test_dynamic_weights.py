@@ -107,6 +107,8 @@ def test_claims_hold_fail_and_stay_open() -> None:
     assert set(states(verdicts(bad)).values()) == {"not held"}
     open_ = {"convolution": planted(20, 20, 20), "attention": planted(21, 20, 20)}
     assert set(states(verdicts(open_)).values()) == {"undecided"}
+    unlearned = {"convolution": planted(10, 10, 10), "attention": planted(10, 10, 10)}
+    assert states(verdicts(unlearned))["offset"] == "undecided"  # equal, and both by chance
 
 
 def test_a_whole_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from seqline.lab.parallelism import (
     take_turns,
     verdicts,
 )
+from seqline.lab.peak import added_by_update
 from seqline.run import num_parameters
 
 from .planted import measured, states
@@ -45,10 +46,29 @@ def test_attention_by_its_formula_keeps_its_weights() -> None:
     assert more >= 4 * parallelism.HEADS * 128 * 128
 
 
-def test_the_first_turn_is_not_counted(tmp_path: Path) -> None:
-    told = iter([9.0, 8.0, 1.0, 2.0, 3.0, 4.0])
+def test_the_mask_is_not_counted_and_all_else_is() -> None:
+    layer = make_layers()["attention"]
+    (short, long) = (kept_by(layer, n) for n in (128, 256))
+    assert long == 2 * short > 0
+
+
+def test_a_step_is_timed_behind_one_of_its_own_kind(tmp_path: Path) -> None:
+    told = iter([9.0, 1.0, 9.0, 2.0, 9.0, 3.0, 9.0, 4.0])
     found = take_turns({"a": {1: lambda: next(told)}, "b": {1: lambda: next(told)}}, 2, Lab(tmp_path))
     assert found == {"a": {1: [1.0, 3.0]}, "b": {1: [2.0, 4.0]}}
+
+
+@pytest.mark.timeout(300)
+def test_attention_by_its_formula_raises_the_peak_of_a_process() -> None:
+    plain, formula = (added_by_update(name, 1024) for name in ("transformer", "transformer" + FORMULA))
+    if plain is None or formula is None:
+        pytest.skip("this system does not tell the peak memory of a process")
+    assert formula - plain > 2 * parallelism.MIB * 4  # two layers keep weights of 1,024 x 1,024
+
+
+def test_a_system_that_tells_no_peak_has_no_table_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallelism, "added_by_update", lambda *_: None)
+    assert parallelism.measure_peaks((64,), Lab(tmp_path)) == {}
 
 
 def test_ratios_are_means_over_lengths_turn_by_turn() -> None:
@@ -91,5 +111,7 @@ def test_a_whole_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(parallelism, "LONG", 64)
     monkeypatch.setattr(parallelism, "CHAIN_LENGTHS", (4, 8))
     monkeypatch.setattr(parallelism, "QUICK_TURNS", 1)
+    monkeypatch.setattr(parallelism, "added_by_update", lambda _, length: length * parallelism.MIB)
     done = measured(parallelism.EXPERIMENT, tmp_path, {})
-    assert len(done.tables) == 4
+    assert [table.title.split()[0] for table in done.tables][-1] == "What"
+    assert (len(done.tables), len(done.pictures)) == (5, 4)

@@ -195,6 +195,24 @@ def test_a_stop_leaves_what_was_measured_and_the_next_call_goes_on(tmp_path: Pat
     assert calls == ["second"]
 
 
+def test_models_that_have_not_learned_decide_nothing(tmp_path: Path) -> None:
+    one = replace(experiment("grown"), models=lambda _: (wanted(),), learners=("encoder-decoder",))
+    (result,) = run(["grown"], small_lab(tmp_path / "lab"), known(one)).asked
+    assert [verdict["state"] for verdict in result["verdicts"]] == ["undecided"]
+    assert "has not learned its pair" in result["notes"][-1]
+    (result,) = run(["grown"], small_lab(tmp_path / "other"), known(replace(one, learners=("luong",)))).asked
+    assert [verdict["state"] for verdict in result["verdicts"]] == ["held"]
+
+
+def test_seeds_are_said_where_they_are_asked_for(tmp_path: Path) -> None:
+    for has_seeds in (True, False):
+        folder = tmp_path / str(has_seeds)
+        (result,) = run(["grown"], small_lab(folder), known(replace(experiment("grown"), has_seeds=has_seeds))).asked
+        assert ("seeds" in result["settings"], "1 seed, " in (folder / "grown" / "grown.md").read_text("utf-8")) == (
+            has_seeds,
+        ) * 2
+
+
 def test_a_stop_inside_a_measurement_is_no_failure(tmp_path: Path) -> None:
     def measure(lab: Lab) -> Finding:
         lab.check_stop()

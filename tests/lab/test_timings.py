@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from seqline.lab.timings import all_of, growth, growths, medians, spread_of
+from seqline.lab.experiment import all_of
+from seqline.lab.timings import growth, growths, medians, spread_of
 
 
 def test_growth_is_the_exponent() -> None:

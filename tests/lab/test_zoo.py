@@ -12,6 +12,7 @@ from seqline.config import load_config
 from seqline.errors import UserError
 from seqline.lab import corpora, pair
 from seqline.lab.experiment import Wanted
+from seqline.lab.held_out import read_test
 from seqline.lab.laboratory import Lab
 from seqline.lab.zoo import config_of, name_of, run_folder
 from seqline.run import train
@@ -108,6 +109,14 @@ def test_the_pair_is_the_toy_pair_or_the_users(tmp_path: Path, monkeypatch: pyte
     mine = Lab(tmp_path / "mine", is_quick=True, data=letters(tmp_path / "data"))
     assert mine.toy_name == "toy"
     assert (mine.corpus("pair") / "test.tsv").read_bytes() == (tmp_path / "data" / "test.tsv").read_bytes()
+
+
+def test_targets_of_a_script_without_spaces_are_counted_in_characters(tmp_path: Path) -> None:
+    data = letters(tmp_path / "data")
+    lines = [("a b c", "我喜欢音乐"), ("d e", "你好"), *[("f", "我们一起去公园散步")] * 9]
+    (data / "test.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in lines), "utf-8")
+    lab = Lab(tmp_path / "lab", data=data)
+    assert [target for _, target in read_test(lab, "pair", at_least=3, at_most=6)] == ["我喜欢音乐"]
 
 
 def test_models_of_the_users_corpus_learn_as_long_as_asked(tmp_path: Path) -> None:

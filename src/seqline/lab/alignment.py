@@ -299,5 +299,6 @@ EXPERIMENT = Experiment(
     question="Are the weights of attention the true links between words, and does a prediction need them?",
     claims=CLAIMS,
     models=models,
+    learners=("bahdanau", "luong", "transformer"),
     measure=measure,
 )

@@ -27,7 +27,7 @@ from seqline.data.text import read_pairs
 from seqline.evaluation.significance import Array
 from seqline.lab.corpora import write_tagged
 from seqline.lab.estimates import SURE, Estimate, difference, share
-from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
+from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, all_of, decide
 from seqline.lab.laboratory import Lab
 from seqline.labeller import Labeller
 
@@ -158,8 +158,7 @@ def _better(gain: Estimate, left: Estimate) -> Verdict:
         "held where the share of right answers to all questions of one layer in both directions minus that of one direction "
         f"is above 0, and on “left?” above {-100 * ALLOWED:g} %; not held where one of the two is below; by {SURE}"
     )
-    parts = (gain.is_above(0.0), left.is_above(-ALLOWED))
-    is_held = False if False in parts else None if None in parts else True
+    is_held = all_of((gain.is_above(0.0), left.is_above(-ALLOWED)))
     numbers = {**gain.numbers("gain"), **left.numbers("gain_left")}
     said = f"both directions minus one, on all questions: {gain.said()}, on “left?”: {left.said()}"
     return Verdict("better", decide(is_held), rule, numbers, said)

@@ -29,7 +29,7 @@ from seqline.evaluation.significance import Array
 from seqline.intervene import Cut, set_rows
 from seqline.lab.drawn_attention import draw, missing_note, of_weights
 from seqline.lab.estimates import above_verdict, difference, share
-from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted
+from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
 from seqline.lab.gold import read_gold
 from seqline.lab.laboratory import Lab
 from seqline.lab.pair import rnn, transformer
@@ -44,6 +44,7 @@ CHANCE = 0.5
 CLEARLY_ABOVE, CLEARLY_LOST = 0.55, 0.2
 """A look is one where the noun has more weight in so many twins; a pronoun is lost where so many more are wrong."""
 TWINS = "; twins count as one"
+IF_RESOLVED = TWINS + "; undecided where the pronouns are not resolved, for then nothing could be seen or lost"
 WHOLE_SIZES, QUICK_SIZES = (200, 2 * NUM_CHOSEN), (80, 40)
 """How many unseen twins are asked, and how many others choose the heads."""
 MODELS = ("transformer", "bahdanau")
@@ -219,19 +220,24 @@ def verdicts(answers: Mapping[str, Sequence[Array]], at_noun: Sequence[Array]) -
         at_noun: of its chosen heads, what `preferred` gives, of each seed.
     """
     fall = difference(answers[CONTROL], answers[CUT])
-    return (
-        above_verdict(
-            "resolved", share(answers[WHOLE]), CHANCE, "the share of right pronouns of the Transformer in unseen twins", TWINS
-        ),
-        above_verdict(
-            "looks", share(at_noun), CLEARLY_ABOVE, "the share of unseen twins in which the encoder head that does so most in "
-            "other twins gives “it” more weight on its noun than on the other noun", TWINS
-        ),
-        above_verdict(
-            "needed", fall, CLEARLY_LOST, "the share of right pronouns of the Transformer with “it” cut from two articles minus "
-            "that with “it” cut from both nouns", TWINS
-        ),
+    resolved = above_verdict(
+        "resolved",
+        share(answers[WHOLE]),
+        CHANCE,
+        "the share of right pronouns of the Transformer in unseen twins",
+        TWINS,
+    )
+    looks = above_verdict(
+        "looks", share(at_noun), CLEARLY_ABOVE, "the share of unseen twins in which the encoder head that does so most in "
+        "other twins gives “it” more weight on its noun than on the other noun", IF_RESOLVED
     )  # fmt: skip
+    needed = above_verdict(
+        "needed", fall, CLEARLY_LOST, "the share of right pronouns of the Transformer with “it” cut from two articles minus "
+        "that with “it” cut from both nouns", IF_RESOLVED
+    )  # fmt: skip
+    if resolved.state != "held":
+        looks, needed = (each._replace(state=decide(None)) for each in (looks, needed))
+    return resolved, looks, needed
 
 
 class Collected(NamedTuple):

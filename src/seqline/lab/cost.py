@@ -21,9 +21,9 @@ import torch
 from seqline.architectures import ARCHITECTURES
 from seqline.architectures.recipe import Vocabulary
 from seqline.comparing.plots import Axis, Series, lines
-from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, decide
+from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, all_of, decide
 from seqline.lab.laboratory import Lab
-from seqline.lab.timings import SPREAD, Spread, all_of, growth, growths, medians
+from seqline.lab.timings import SPREAD, Spread, growth, growths, medians
 from seqline.models.language_model import LanguageModel
 from seqline.shapes import Tensor
 from seqline.state import tensors_of
@@ -238,5 +238,6 @@ EXPERIMENT = Experiment(
     title="The cost of one more token",
     question="how do time and memory of a generated token grow with the context: RNN, KV cache, TTT?",
     claims=CLAIMS,
+    has_seeds=False,
     measure=measure,
 )

@@ -6,7 +6,7 @@ claim says so: such a verdict wants fresh seeds before it counts as a test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -69,6 +69,11 @@ class Finding(NamedTuple):
     notes: tuple[str, ...] = ()
     numbers: Mapping[str, Any] = {}
 
+    def undecided(self, reason: str) -> Finding:
+        """Return the same numbers with nothing decided by them."""
+        verdicts = tuple(verdict._replace(state=decide(None)) for verdict in self.verdicts)
+        return self._replace(verdicts=verdicts, notes=(*self.notes, reason))
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -100,7 +105,8 @@ class Experiment:
     """One page of the lab.
 
     name: as in the command. question: one line, as `lab --list` shows it. claims: with their sources. models: what it needs
-    from the zoo. measure: from a lab whose zoo is trained to what was found.
+    from the zoo. learners: architectures among them without whose having learned their language pair nothing is decided.
+    has_seeds: False where the number of seeds changes nothing. measure: from a lab whose zoo is trained to what was found.
     """
 
     name: str
@@ -108,9 +114,16 @@ class Experiment:
     question: str
     claims: tuple[Claim, ...]
     models: Callable[[Lab], tuple[Wanted, ...]] = field(default=no_models)
+    learners: tuple[str, ...] = ()
+    has_seeds: bool = True
     measure: Callable[[Lab], Finding] = field(kw_only=True)
 
 
 def decide(is_held: bool | None) -> State:
     """Return the name of a verdict; None is undecided."""
     return "undecided" if is_held is None else "held" if is_held else "not held"
+
+
+def all_of(parts: Sequence[bool | None]) -> bool | None:
+    """Join conditions that must all be met: False where one surely is not, None where one is not sure."""
+    return False if False in parts else None if None in parts else True

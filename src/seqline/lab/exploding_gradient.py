@@ -207,5 +207,6 @@ EXPERIMENT = Experiment(
     title="The exploding gradient",
     question="What does a gradient without bounds do to a training, and does clipping its norm help?",
     claims=CLAIMS,
+    has_seeds=False,
     measure=measure,
 )

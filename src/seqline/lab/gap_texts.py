@@ -73,7 +73,7 @@ def far(distance: int, draws: random.Random, *, is_test: bool) -> Question:
 
 
 def near(distance: int, draws: random.Random, *, is_test: bool) -> Question:
-    """Return a text that asks for the place of a thing 4 words before, in a text as long as that of `far`."""
+    """Return a text that asks for the place of a thing 4 words before, with the filler of `far`; it is 3 words longer."""
     opening, country = _pair(OPENINGS, list(LANGUAGES), draws, is_test=is_test)
     colour, thing = _pair(COLOURS, list(PLACES), draws, is_test=is_test)
     filler = _filler(distance - AT_ONCE, draws)
@@ -87,7 +87,7 @@ def italy(distance: int) -> Question:
 
 
 def clouds(distance: int) -> Question:
-    """Return a text as long as that about Italy which asks for the place of the clouds."""
+    """Return a text with the filler of that about Italy which asks for the place of the clouds."""
     filler = _filler(distance - AT_ONCE, random.Random(distance))
     return Question(f"{OPENINGS[0]} Italy . {filler}The white clouds are in the", "sky")
 

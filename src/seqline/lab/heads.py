@@ -317,5 +317,6 @@ EXPERIMENT = Experiment(
     question="how many heads, how different are they, and how many does a trained model need?",
     claims=CLAIMS,
     models=models,
+    learners=("transformer",),
     measure=measure,
 )

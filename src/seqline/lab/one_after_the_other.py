@@ -30,14 +30,16 @@ def longest_chain(result: Tensor) -> int:
     return depth[result.grad_fn]
 
 
-def bytes_kept(module: nn.Module, forward: Callable[[], Tensor]) -> int:
+def bytes_kept(
+    module: nn.Module, forward: Callable[[], Tensor], is_counted: Callable[[Tensor], bool] = lambda _: True
+) -> int:
     """Count the bytes of the tensors that a forward pass keeps for its gradient, each memory once, parameters left out."""
     kept: dict[int, int] = {}
     learned = {parameter.untyped_storage().data_ptr() for parameter in module.parameters()}
 
     def keep(tensor: Tensor) -> Tensor:
         memory = tensor.untyped_storage()
-        if memory.data_ptr() not in learned:
+        if memory.data_ptr() not in learned and is_counted(tensor):
             kept[memory.data_ptr()] = memory.nbytes()
         return tensor  # alive until the end, so that no address is used twice
 

@@ -326,5 +326,6 @@ EXPERIMENT = Experiment(
     question="Do adjectives and clauses that stand elsewhere in the other language come out right?",
     claims=CLAIMS,
     models=models,
+    learners=("luong",),
     measure=measure,
 )

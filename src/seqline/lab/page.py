@@ -51,7 +51,7 @@ def _head(found: Sequence[Result], scale: Mapping[str, Any]) -> str:
     counts = "".join(f"<li><b>{count}</b>{_badge(state)}</li>" for state, count in count_states(found).items())
     lead = (
         f"{totals(found)}. This was {scale_said(scale)}. A verdict is computed from numbers by the rule beside it; where "
-        "seeds or examples are too few for one, it says undecided."
+        "examples are too few for one, or chance could explain them, it says undecided. One seed speaks for itself alone."
     )
     return f'<header><h1>{TITLE}</h1><p class="lead">{escaped(lead)}</p><ul class="totals">{counts}</ul></header>\n'
 

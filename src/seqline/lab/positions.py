@@ -33,9 +33,8 @@ from seqline.data.lines import read_lines
 from seqline.data.tokenizer import EOS
 from seqline.evaluation.significance import Array
 from seqline.lab.estimates import SURE, Estimate, difference, share
-from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
+from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, all_of, decide
 from seqline.lab.laboratory import Lab
-from seqline.lab.timings import all_of
 from seqline.models.language_model import LanguageModel
 from seqline.run_folder import Run, load_run
 from seqline.shapes import Tensor

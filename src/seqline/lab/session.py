@@ -19,7 +19,7 @@ from seqline.lab.laboratory import Lab
 from seqline.lab.page import page
 from seqline.lab.results import Made, Result
 from seqline.lab.written import experiment_page, overview
-from seqline.lab.zoo import name_of, trained
+from seqline.lab.zoo import name_of, trained, unlearned
 from seqline.machine import torch_threads
 from seqline.training.callbacks import stop_on_signals
 from seqline.visualize.html import seqline_version
@@ -123,9 +123,11 @@ class _Session:
 
     def begin(self, name: str) -> _Begun | None:
         """Return what is to be measured; None where it was measured before."""
-        made = Made({**self.scale, "seeds": len(self.lab.seed_numbers()), "threads": self.lab.threads})
+        made = Made({**self.scale, "threads": self.lab.threads})
         try:
             experiment = self.experiments[name]
+            if experiment.has_seeds:
+                made = replace(made, settings={**made.settings, "seeds": len(self.lab.seed_numbers())})
             models = experiment.models(self.lab)
             made = replace(made, models=sorted({name_of(self.lab, wanted) for wanted in models}))
         except Exception as error:  # one experiment's fault, whatever it is, is not the lab's end
@@ -151,6 +153,9 @@ class _Session:
         if reason is None and one.experiment is not None:
             try:
                 finding = one.experiment.measure(self.lab)
+                learners = [each for each in one.models if each.arch in one.experiment.learners]
+                if said := unlearned(self.lab, learners):
+                    finding = finding.undecided(said)
                 seconds = time.monotonic() - began
                 made = replace(
                     one.made, seconds=seconds, trained=[trained(self.lab, each) for each in dict.fromkeys(one.models)]

@@ -31,12 +31,11 @@ from seqline.evaluation.significance import Array, mean_value
 from seqline.lab import pair
 from seqline.lab.estimates import SURE, difference, share
 from seqline.lab.exchanged import STEPS_OF_EXCHANGE, followed, gradient, reread, swapped
-from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, decide
+from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, Wanted, all_of, decide
 from seqline.lab.forced import batch_of
 from seqline.lab.held_out import read_test
 from seqline.lab.laboratory import Lab
 from seqline.lab.slopes import slope
-from seqline.lab.timings import all_of
 from seqline.translator import Translator
 
 MODELS: dict[str, pair.PairModel] = {
@@ -254,5 +253,6 @@ EXPERIMENT = Experiment(
     question="Does the source fade while the decoder writes, and does feeding it at every step help?",
     claims=CLAIMS,
     models=models,
+    learners=("luong",),
     measure=measure,
 )

@@ -80,8 +80,3 @@ def growths(turns: Mapping[int, Sequence[float]], first: int, last: int) -> Spre
 def medians(turns: Mapping[int, Sequence[float]]) -> dict[int, float]:
     """Return the median cost of each length."""
     return {length: statistics.median(costs) for length, costs in turns.items()}
-
-
-def all_of(parts: Sequence[bool | None]) -> bool | None:
-    """Join conditions that must all be met: False where one surely is not, None where one is not sure."""
-    return False if False in parts else None if None in parts else True

@@ -15,7 +15,7 @@ import numpy as np
 from seqline.comparing.plots import Axis, Series, lines
 from seqline.evaluation.significance import Array, mean_statistics
 from seqline.lab.estimates import SURE, Estimate, difference, share
-from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, decide
+from seqline.lab.experiment import Claim, Experiment, Finding, Picture, Table, Verdict, all_of, decide
 from seqline.lab.laboratory import Lab
 from seqline.lab.years import LONGER, LONGEST, SHORTEST, YEARS, Sets, YearReader, hits, learn, make_sets, tied, untied
 
@@ -130,8 +130,7 @@ def _counted(counts: Mapping[str, tuple[int, int]]) -> Verdict:
 
 
 def _verdict(claim: str, of: str, found: Mapping[str, Estimate], least: float) -> Verdict:
-    parts = [each.is_above(0.0) for each in found.values()]
-    is_held = None if least < LEARNED else False if False in parts else None if None in parts else True
+    is_held = all_of([each.is_above(0.0) for each in found.values()]) if least >= LEARNED else None
     numbers: dict[str, float | int | str | None] = {"least_learned": least}
     for name, each in found.items():
         numbers |= each.numbers("d" if name == "tied" else "d_as_many")

@@ -46,9 +46,10 @@ def totals(found: Sequence[Result]) -> str:
 
 def seeds_said(result: Result) -> str:
     """Return what an experiment was made with."""
-    seeds, threads = (_counted(result["settings"][name], name[:-1]) for name in ("seeds", "threads"))
+    settings = result["settings"]
+    counted = [_counted(settings[name], name[:-1]) for name in ("seeds", "threads") if name in settings]
     time = f"{result['seconds']:.0f} s beside the training of the zoo"
-    return f"{seeds}, {threads}, {time}; {said(result['machine'])}, torch {result['torch']}"
+    return f"{', '.join([*counted, time])}; {said(result['machine'])}, torch {result['torch']}"
 
 
 def _counted(number: int, name: str) -> str:
@@ -81,7 +82,8 @@ def command(result: Result, scale: Mapping[str, Any]) -> str:
     settings = result["settings"]
     parts = ["--quick"] if scale["quick"] else []
     parts += ["--data DATA"] if scale["data_sha256"] else []
-    parts += [f"--seeds {settings['seeds']}", f"--threads {settings['threads']}"]
+    parts += [f"--steps {scale['data_steps']}"] if scale["data_steps"] else []
+    parts += [f"--{name} {settings[name]}" for name in ("seeds", "threads") if name in settings]
     return " ".join(["seqline lab NAME --out DIR", *parts])
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ZOO = "zoo"
 VALIDATIONS, VALIDATION_SENTENCES = 2, 100
+LEARNED = 10.0
+"""BLEU below which a model says nothing about what it could have learned."""
 
 
 def train_zoo(lab: Lab, wanted: Iterable[Wanted]) -> dict[Wanted, str]:
@@ -81,6 +83,16 @@ def trained(lab: Lab, wanted: Wanted) -> Trained:
     """Say how large a model is and how long it learned."""
     facts = read_manifest(run_folder(lab, wanted))
     return Trained(name_of(lab, wanted), facts["num_parameters"], facts["steps"], facts["target_tokens_seen"])
+
+
+def unlearned(lab: Lab, wanted: Iterable[Wanted]) -> str | None:
+    """Say which model has not learned its language pair: its BLEU on the validation set is below `LEARNED`."""
+    for each in wanted:
+        bleu = (read_manifest(run_folder(lab, each))["validation"] or {}).get("BLEU", 0.0)
+        if bleu < LEARNED:
+            name = name_of(lab, each)
+            return f"Nothing is decided: {name} has not learned its pair, its BLEU is {bleu:.1f} (validation), below {LEARNED:g}."
+    return None
 
 
 def plan_one(lab: Lab, wanted: Wanted) -> Planned:
