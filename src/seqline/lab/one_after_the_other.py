@@ -6,12 +6,14 @@ Both are counted in the graph that torch records, so they are the same on every 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from seqline.shapes import Tensor
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def longest_chain(result: Tensor) -> int:
@@ -50,7 +52,7 @@ def bytes_kept(
     return total
 
 
-def step_by_step(model: nn.Module) -> nn.Module:
+def step_by_step(model: Model) -> Model:
     """Let a model compute all its steps by their formulas: time loops run, attention keeps its weights; return it."""
     for module in model.modules():
         if hasattr(module, "fused"):
