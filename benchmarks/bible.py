@@ -1,7 +1,7 @@
 """Write the verses of the English and the Spanish Bible as a corpus with train, valid and test, for curves by source length.
 
     python benchmarks/bible.py --data BIBLE --out data/bible --longest 50
-    seqline lab bottleneck,static-context --data data/bible --out lab-bible
+    seqline lab bottleneck --data data/bible --steps 5000 --seeds 1 --jobs 2 --out lab-bible
 
 BIBLE is a folder with bible.en-es.tsv.gz (book, chapter:verse, English, Spanish) and splits.tsv (book, chapter, split). Training
 and validation take the verses of at most --longest English words, test is complete, as in Bahdanau et al. 2015 (1409.0473).

@@ -146,8 +146,7 @@ def measure(lab: Lab) -> Finding:
         for name, each in means.items()
     ]
     rows.append(("sentences", sum(counts), *counts, None))
-    num_seeds = len(lab.seed_numbers())
-    note = f"{exam.num_examples:,} test sentences, beam of each run, {score.signature}; mean over {num_seeds} seeds."
+    note = f"{exam.num_examples:,} test sentences, beam of each run, {score.signature}; mean over {lab.seeds_said()}."
     undecided = () if ends else ("Fewer than two ranges of lengths hold 30 sentences: nothing is decided.",)
     return Finding(
         (Table("BLEU by source length in words", ("model", "all", *labels, "loss, short less long"), tuple(rows)),),

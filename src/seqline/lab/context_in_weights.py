@@ -227,7 +227,7 @@ def measure(lab: Lab) -> Finding:
     length = len(texts[0].split())
     ends = tuple(str(round(length * part / PARTS)) for part in range(1, PARTS + 1))
     notes = (
-        f"{len(texts)} documents of {length} words, {len(lab.seed_numbers())} seeds. Who remembers nothing loses "
+        f"{len(texts)} documents of {length} words, {lab.seeds_said()}. Who remembers nothing loses "
         f"{np.log(len(PEOPLE)):.2f} nats at each of {len(PEOPLE)} people and {np.log(len(HABITS)):.2f} at a habit.",
     )
     falls = {name: fall(seeds)._asdict() for name, seeds in found.items() if name != IDEAL}

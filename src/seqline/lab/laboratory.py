@@ -55,6 +55,11 @@ class Lab:
         """Return the seeds, from 1 on."""
         return range(1, 1 + (self.seeds or self.pick(FULL_SEEDS, QUICK_SEEDS)))
 
+    def seeds_said(self) -> str:
+        """Return "1 seed" or "3 seeds"."""
+        number = len(self.seed_numbers())
+        return f"{number} seed{'' if number == 1 else 's'}"
+
     def pick(self, full: T, quick: T) -> T:
         """Return what fits the scale."""
         return quick if self.is_quick else full

@@ -289,7 +289,7 @@ def measure(lab: Lab) -> Finding:
         f"Trained at distances up to {TRAINED}: what lies beyond is asked of the models without having been taught.",
         f"The place that a near question asks for stands 3 words further on than the language of a far one: at {TRAINED} "
         "words it stands where hardly a place stood in the training, which a model that counts positions notices.",
-        f"{lab.pick(QUESTIONS, QUICK_QUESTIONS)} questions at each distance, {len(lab.seed_numbers())} seeds; one in "
+        f"{lab.pick(QUESTIONS, QUICK_QUESTIONS)} questions at each distance, {lab.seeds_said()}; one in "
         f"{len(gap_texts.LANGUAGES)} is right by chance.",
         "The attention RNN is told where a word is missing and learns nothing else; the others learn every word of a "
         "text, of which one is the answer.",

@@ -167,9 +167,7 @@ def measure(lab: Lab) -> Finding:
     svg = lines(
         "Accuracy by source position", Axis("place in the source", labels), Axis("right target words, %"), drawn
     )
-    notes = [
-        f"{len(gold.pairs)} test sentences of {SHORTEST} to {LONGEST} source words; {len(lab.seed_numbers())} seeds together."
-    ]
+    notes = [f"{len(gold.pairs)} test sentences of {SHORTEST} to {LONGEST} source words; {lab.seeds_said()} together."]
     if lab.data is not None:
         notes.append("Measured on the toy pair: a corpus of one's own has no gold links.")
     return Finding(

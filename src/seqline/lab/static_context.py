@@ -192,7 +192,7 @@ def measure(lab: Lab) -> Finding:
     }
     note = (
         f"{len(pairs)} test sentences with {STEPS - 1} target words or more, the same for all, each with the source of "
-        f"another one of them (gradients: the first {min(FOR_GRADIENTS, len(pairs))}); mean over {len(seeds)} seeds. A decoder "
+        f"another one of them (gradients: the first {min(FOR_GRADIENTS, len(pairs))}); mean over {lab.seeds_said()}. A decoder "
         "that was never fed cannot re-read and goes on with the first source: its rows of 0 and of 100 % are so by construction."
     )
     return Finding(

@@ -300,7 +300,7 @@ def measure(lab: Lab) -> Finding:
         (
             f"Before training: width {WIDTH}, {lab.pick(RUNS, QUICK_RUNS)} draws of weights and inputs, {ROWS} sequences each; "
             "geometric means.",
-            f"Trained: {len(lab.seed_numbers())} seeds; the error is that at the language; geometric means over questions and "
+            f"Trained: {lab.seeds_said()}; the error is that at the language; geometric means over questions and "
             "seeds. The trained attention RNN is differentiated with respect to all that comes of a state, along the RNN too.",
         ),
         {

@@ -152,7 +152,7 @@ def measure(lab: Lab) -> Finding:
     sizes = tuple((name, *counts[name]) for name in NETWORKS)
     notes = (
         f"{SENTENCES} sentences of {SHORTEST} to {LONGEST} words to learn from, {TESTED} in each test; GRU cells, "
-        f"{lab.pick(STEPS, QUICK_STEPS)} updates each, {len(lab.seed_numbers())} seeds together. "
+        f"{lab.pick(STEPS, QUICK_STEPS)} updates each, {lab.seeds_said()} together. "
         f"Chance is {100 / len(YEARS):g} %.",
         f"The example: “{' '.join(sets.train[0].words)}” is {YEARS[sets.train[0].year]}.",
     )
