@@ -6,14 +6,18 @@ import itertools
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from torch.nn import Module
 
+from seqline import run
 from seqline.config import Config, load_config, parse_toml
 from seqline.data.text import Pair
 from seqline.errors import UserError
 from seqline.run import Trained, train
 from seqline.run_folder import load_run
+from seqline.training.task import TrainerSettings, TrainingResult, TrainingTask
 from seqline.translator import Translator
 
 from .small_run import content, letter_pairs, logged, quick_run, weights, without_times, write_letters, write_tsv
@@ -214,3 +218,31 @@ def test_what_is_no_run_cannot_be_resumed(data: Path, tmp_path: Path) -> None:
         with pytest.raises(UserError, match="is not a run"):
             quick_run(data, folder, resume=True)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("ended", "used", "deadline"),
+    [
+        ("interrupted", 200.0, 300.0),
+        ("terminated", 500.0, 600.0),
+        ("finished", 288.0, 588.0),
+        ("no improvement", 100.0, 400.0),
+        ("time limit", 300.2, 600.2),
+    ],
+)
+def test_a_run_that_was_cut_short_has_what_is_left_of_its_minutes_and_another_as_many_again(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: str, used: float, deadline: float
+) -> None:
+    given: list[float | None] = []
+    trainer = run.run_trainer
+
+    def watched(model: Module, task: TrainingTask, settings: TrainerSettings, **more: Any) -> TrainingResult:
+        given.append(settings.deadline_seconds)
+        return trainer(model, task, settings, **more)
+
+    monkeypatch.setattr(run, "run_trainer", watched)
+    quick_run(data, tmp_path / "run", "training.max_minutes=5", "training.max_steps=2")
+    facts = {**run.read_manifest(tmp_path / "run"), "ended": ended, "training_seconds": used}
+    monkeypatch.setattr(run, "read_manifest", lambda _: facts)
+    quick_run(data, tmp_path / "run", "training.max_steps=3", resume=True)
+    assert given == [300.0, pytest.approx(deadline)]

@@ -18,8 +18,12 @@ class UserError(Exception):
         super().__init__(" ".join(f"{message}; {fix}".split()) if fix else " ".join(message.split()))
 
 
+CUT_SHORT = ("interrupted", "terminated")
+"""How a signal ends a training, as its manifest says it."""
+
+
 class Stopped(Exception):
-    """A signal ended the work before there was anything to keep. reason: "interrupted" or "terminated"."""
+    """A signal ended the work before its result was there; what is kept, the same call goes on with. reason: of CUT_SHORT."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

@@ -20,7 +20,7 @@ from seqline.data.series import Panel, SeriesOptions
 from seqline.data.series.panels import panel_rows, reading_back
 from seqline.data.series.reading import options_of, read_panel
 from seqline.data.series.writing import rows_csv
-from seqline.errors import Stopped, UserError
+from seqline.errors import CUT_SHORT, Stopped, UserError
 from seqline.forecast_report import forecast
 from seqline.predictor import Predictor
 from seqline.run import train as train_run
@@ -234,7 +234,7 @@ def _trained(arch: str, fitting: Fitting, folder: Path, running: Running) -> Mod
     with naming(fitting.train, "the data before the backtest"):
         config = training_config(arch, fitting)
         trained = train_run(config, folder, callbacks=callbacks, should_stop=should_stop, say=say)
-    if trained.result.reason in ("interrupted", "terminated"):
+    if trained.result.reason in CUT_SHORT:
         raise Stopped(trained.result.reason)
     predictor = Predictor.load(trained.folder, device=config.training.device)
     return Model(arch, predictor, predictor.info.levels)

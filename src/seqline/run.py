@@ -15,7 +15,7 @@ from seqline import files, labelling, language, series_corpus, translation
 from seqline.budget import Speed, choose_size, measure_step, measure_validation, with_batches, with_model, with_steps
 from seqline.config import Config, TrainingConfig
 from seqline.corpus import Corpus, Prepared
-from seqline.errors import Stopped, UserError
+from seqline.errors import CUT_SHORT, Stopped, UserError
 from seqline.run_folder import (
     CHECKPOINTS,
     MANIFEST,
@@ -109,7 +109,7 @@ def train(
         result = run_trainer(
             session.model,
             session.task,
-            _trainer_settings(session.config.training),
+            _trainer_settings(session.config.training, _deadline(session.config.training, folder)),
             checkpoints=folder / CHECKPOINTS,
             resume_from=folder / CHECKPOINTS if resume else None,
             callbacks=[
@@ -125,7 +125,7 @@ def train(
     return Trained(folder, result, _finish(session, folder, result))
 
 
-def _trainer_settings(training: TrainingConfig) -> TrainerSettings:
+def _trainer_settings(training: TrainingConfig, deadline: float | None) -> TrainerSettings:
     return TrainerSettings(
         max_steps=training.max_steps or 1,
         learning_rate=training.learning_rate or 0.0,
@@ -138,8 +138,24 @@ def _trainer_settings(training: TrainingConfig) -> TrainerSettings:
         checkpoint_every=training.checkpoint_every or 1,
         patience=training.patience,
         seed=training.seed,
-        deadline_seconds=training.max_minutes * 60 if training.max_minutes else None,
+        deadline_seconds=deadline,
     )
+
+
+def _deadline(training: TrainingConfig, folder: Path) -> float | None:
+    """Return after how many seconds of training in all the time is over.
+
+    A run that was cut short has what is left of its minutes; one that had come to an end, as many again.
+    """
+    if training.max_minutes is None:
+        return None
+    allotted, used = training.max_minutes * 60, 0.0
+    if (folder / MANIFEST).exists():
+        facts = read_manifest(folder)
+        used = facts["training_seconds"]
+        if facts["ended"] in CUT_SHORT:
+            used -= used % allotted
+    return used + allotted
 
 
 def _started(config: Config, folder: Path, say: Say, check: Callable[[], None]) -> _Session:

@@ -285,20 +285,16 @@ def test_the_deadline_ends_after_a_last_validation(tmp_path: Path) -> None:
     assert load_newest(tmp_path) is not None
 
 
-def test_the_deadline_is_of_the_whole_run_and_a_run_behind_it_has_as_much_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_deadline_is_of_the_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = count()
     monkeypatch.setattr("seqline.training.trainer.time.monotonic", lambda: float(next(ticks)))
     long = {"max_steps": 10_000, "deadline_seconds": 300.0}
-    used = []
-    for stop in (20, 10_000, 10_000):
-        result = stop_at(stop, tmp_path, **long)
-        used.append(result.progress.seconds)
+    results = [stop_at(stop, tmp_path, **long) for stop in (20, 10_000, 10_000)]
+    used = [result.progress.seconds for result in results]
     assert 50 < used[0] < 250
     assert used[1] == pytest.approx(300, abs=30)
-    assert used[2] == pytest.approx(600, abs=60)
-    assert result.reason == "time limit"
+    assert [result.reason for result in results[1:]] == ["time limit"] * 2
+    assert results[2].progress.step == results[1].progress.step + 1
 
 
 def test_exhausted_memory_names_the_setting() -> None:

@@ -22,7 +22,7 @@ from seqline.cli.options import (
     write_texts,
 )
 from seqline.cli.series_options import OF_TRAINING, OPTIONS, Reading
-from seqline.errors import UserError
+from seqline.errors import CUT_SHORT, UserError
 
 if TYPE_CHECKING:
     from seqline.forecast_report import Forecast
@@ -94,7 +94,7 @@ def train(
         print_json({"run": str(trained.folder), **trained.facts})
     else:
         write_lines(_summary(trained))
-    if trained.result.reason in ("interrupted", "terminated"):
+    if trained.result.reason in CUT_SHORT:
         say("what was learned is kept; the same command with --resume goes on from here")
     return {"interrupted": 130, "terminated": 143}.get(trained.result.reason, 0)
 

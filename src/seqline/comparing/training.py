@@ -14,12 +14,11 @@ from typing import Any, NamedTuple, Protocol
 from seqline import files
 from seqline.comparing.curves import read_curve
 from seqline.comparing.plan import Plan, Planned
-from seqline.errors import Stopped, UserError
+from seqline.errors import CUT_SHORT, Stopped, UserError
 from seqline.run_folder import CONFIG, MANIFEST, read_manifest
 
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_WORDS = 60.0
-CUT_SHORT = ("interrupted", "terminated")
 
 Say = Callable[[str], None]
 

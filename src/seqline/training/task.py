@@ -21,7 +21,8 @@ class TrainerSettings:
     """How long and how fast to train.
 
     clip_norm, clip_value: 0 = no clipping. average_decay: 0 = no averaged weights. validate_every, checkpoint_every: steps.
-    patience: validations without improvement before an early stop, 0 = never. deadline_seconds: of the whole run, or None.
+    patience: validations without improvement before an early stop, 0 = never. deadline_seconds: of the whole run,
+    what it trained before it was resumed included, or None.
     """
 
     max_steps: int

@@ -250,12 +250,9 @@ class _Trainer:
         return self.seconds_before + time.monotonic() - self.began
 
     def _is_past_deadline(self) -> bool:
-        """Tell whether the time is over; one step is made in any case, and a run resumed behind its end has as much again."""
+        """Tell whether the time is over; one step is made in any case."""
         deadline = self.settings.deadline_seconds
-        if deadline is None or self.progress.step == self.first_step:
-            return False
-        used_before = self.seconds_before if self.seconds_before < deadline else 0.0
-        return used_before + time.monotonic() - self.began >= deadline
+        return deadline is not None and self.progress.step > self.first_step and self._seconds() >= deadline
 
     @contextmanager
     def _naming_memory_faults(self, rows: Sequence[int]) -> Iterator[None]:
