@@ -22,7 +22,7 @@ from seqline.comparing.sets import read_sets
 from seqline.comparing.table import markdown
 from seqline.comparing.training import Child, Start, train_all
 from seqline.config import Config
-from seqline.errors import UserError
+from seqline.errors import Stopped, UserError
 from seqline.files import PathLike
 from seqline.machine import torch_threads
 from seqline.training.callbacks import stop_on_signals
@@ -109,6 +109,8 @@ def run(data: str, asked: Asked, out: Path, where: Where, judging: Judging, runn
                 should_stop=lambda: running.should_stop() or signalled(),
                 start=running.start,
             )
+            if reason := signalled():
+                raise Stopped(reason)
         measured = measure_all(plan, outcomes, exam, running.say, running.should_stop)
         command = running.command or _command(data, asked, out, where, judging, running)
         found = results(plan, asked, exam, measured, judging, command)
@@ -209,6 +211,7 @@ def compare(
 
     Raises:
         UserError: bad data or settings, or an `out` that holds something else.
+        Stopped: a signal came while runs were trained; the same call goes on from there.
     """
     more = more or More()
     if seeds < 1:

@@ -19,7 +19,7 @@ from seqline.lab.laboratory import Lab
 from seqline.lab.page import page
 from seqline.lab.results import Made, Result
 from seqline.lab.written import experiment_page, overview
-from seqline.lab.zoo import name_of, trained, unlearned
+from seqline.lab.zoo import LEARNED_RULE, name_of, trained, unlearned
 from seqline.machine import torch_threads
 from seqline.training.callbacks import stop_on_signals
 from seqline.visualize.html import seqline_version
@@ -72,6 +72,7 @@ def run(names: Sequence[str], lab: Lab, experiments: Mapping[str, Experiment] = 
         with stop_on_signals() as asked:
             training = replace(lab, should_stop=lambda: lab.should_stop() or asked())
             untrained = training.train(wanted for one in begun for wanted in one.models)
+            training.check_stop()
         for number, one in enumerate(begun, 1):
             if reason := lab.should_stop():
                 raise Stopped(reason)
@@ -155,7 +156,7 @@ class _Session:
                 finding = one.experiment.measure(self.lab)
                 learners = [each for each in one.models if each.arch in one.experiment.learners]
                 if said := unlearned(self.lab, learners):
-                    finding = finding.undecided(said)
+                    finding = finding.undecided(LEARNED_RULE, said)
                 seconds = time.monotonic() - began
                 made = replace(
                     one.made, seconds=seconds, trained=[trained(self.lab, each) for each in dict.fromkeys(one.models)]
@@ -235,6 +236,7 @@ def run_lab(
 
     Raises:
         UserError: no such experiment, bad data, or an `out` that holds something else.
+        Stopped: a signal came while models were trained; the same call goes on from there.
     """
     for name, value in (("--seeds", seeds), ("--jobs", jobs), ("--threads", threads), ("--steps", steps)):
         if value is not None and value < 1:
