@@ -1,4 +1,4 @@
-"""What a measurement ran on, and how many threads it took."""
+"""What a measurement ran on, how many threads it took, and the most memory that its process held."""
 
 from __future__ import annotations
 

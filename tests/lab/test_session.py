@@ -199,7 +199,8 @@ def test_models_that_have_not_learned_decide_nothing(tmp_path: Path) -> None:
     one = replace(experiment("grown"), models=lambda _: (wanted(),), learners=("encoder-decoder",))
     (result,) = run(["grown"], small_lab(tmp_path / "lab"), known(one)).asked
     assert [verdict["state"] for verdict in result["verdicts"]] == ["undecided"]
-    assert "has not learned its pair" in result["notes"][-1]
+    assert "has not learned its pair" in result["verdicts"][0]["said"]
+    assert "has a BLEU below 10" in result["verdicts"][0]["rule"]
     (result,) = run(["grown"], small_lab(tmp_path / "other"), known(replace(one, learners=("luong",)))).asked
     assert [verdict["state"] for verdict in result["verdicts"]] == ["held"]
 

@@ -69,10 +69,11 @@ class Finding(NamedTuple):
     notes: tuple[str, ...] = ()
     numbers: Mapping[str, Any] = {}
 
-    def undecided(self, reason: str) -> Finding:
-        """Return the same numbers with nothing decided by them."""
-        verdicts = tuple(verdict._replace(state=decide(None)) for verdict in self.verdicts)
-        return self._replace(verdicts=verdicts, notes=(*self.notes, reason))
+    def undecided(self, rule: str, reason: str) -> Finding:
+        """Return the same numbers with nothing decided by them. rule: what asks for that. reason: why it applies here."""
+        return self._replace(verdicts=tuple(
+            one._replace(state=decide(None), rule=f"{one.rule}; {rule}", said=f"{one.said} {reason}") for one in self.verdicts
+        ))  # fmt: skip
 
 
 @dataclass(frozen=True)

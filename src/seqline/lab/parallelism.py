@@ -196,15 +196,14 @@ def kept_by(layer: nn.Module, length: int) -> int:
     return bytes_kept(layer, lambda: layer(x, state)[0], lambda each: tuple(each.shape) != mask)
 
 
-def measure_peaks(lengths: Sequence[int], lab: Lab) -> dict[str, dict[int, float]]:
-    """Return the MiB that an update on one row of a length adds to the peak of a process; nothing where the system is silent."""
-    found: dict[str, dict[int, float]] = {}
+def measure_peaks(lengths: Sequence[int], lab: Lab) -> dict[str, dict[int, float | None]]:
+    """Return the MiB that an update on one row of a length adds to the peak of a process; None: it is not known."""
+    found: dict[str, dict[int, float | None]] = {}
     for name in (*RNNS, ATTENTION, ATTENTION + FORMULA):
         for length in lengths:
             lab.check_stop()
-            if (added := added_by_update(name, length)) is None:
-                return {}
-            found.setdefault(name, {})[length] = added / MIB
+            added = added_by_update(name, length)
+            found.setdefault(name, {})[length] = None if added is None else added / MIB
     return found
 
 
@@ -316,17 +315,13 @@ def measure(lab: Lab) -> Finding:
             _table("Operations that wait for one another, whole model", counted, 0),
             _table(f"Seconds of one layer of width {WIDTH} there and back (milliseconds, median)", millis, 2),
             _table(f"Kept for the way back by one layer of width {WIDTH}, but for the mask (KiB)", kibis, 0),
-            *(
-                [_table("What an update on one row adds to the peak memory of a process (MiB)", peaks, 1)]
-                if peaks
-                else []
-            ),
+            _table("What an update on one row adds to the peak memory of a process (MiB)", peaks, 1),
         ),
         (
             _plot("training-speed", "Training speed at equal parameters", "tokens/s", speeds),
             _plot("waiting", "Operations that wait for one another", "operations", counted),
             _plot("kept", f"Kept for the way back by one layer of width {WIDTH}, but for the mask", "KiB", kibis),
-            *([_plot("peak", "What an update on one row adds to the peak memory", "MiB", peaks)] if peaks else []),
+            _plot("peak", "What an update on one row adds to the peak memory", "MiB", peaks),
         ),
         verdicts(found),
         (
@@ -348,19 +343,21 @@ def _as_json(values: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[str, Any
 
 
 def _table(
-    title: str, values: Mapping[str, Mapping[int, float]], digits: int, sizes: Mapping[str, int] | None = None
+    title: str, values: Mapping[str, Mapping[int, float | None]], digits: int, sizes: Mapping[str, int] | None = None
 ) -> Table:
     lengths = [f"{length:,} tokens" for length in next(iter(values.values()))]
-    rows = [(name, *(round(each, digits) for each in of.values())) for name, of in values.items()]
+    rows = [
+        (name, *(None if each is None else round(each, digits) for each in of.values())) for name, of in values.items()
+    ]
     if sizes is None:
         return Table(title, ("", *lengths), tuple(rows))
     return Table(title, ("", "parameters", *lengths), tuple((n, sizes[n], *rest) for n, *rest in rows))
 
 
-def _plot(name: str, title: str, unit: str, values: Mapping[str, Mapping[int, float]]) -> Picture:
+def _plot(name: str, title: str, unit: str, values: Mapping[str, Mapping[int, float | None]]) -> Picture:
     lengths = [f"{length:,}" for length in next(iter(values.values()))]
     series = [
-        Series(each, style, [(float(x), float(y)) for x, y in enumerate(of.values())])
+        Series(each, style, [(float(x), float(y)) for x, y in enumerate(of.values()) if y is not None])
         for style, (each, of) in enumerate(values.items())
     ]
     return Picture(name, lines(title, Axis("tokens in a row", lengths), Axis(unit), series), f"{title} ({unit})")

@@ -14,14 +14,17 @@ from seqline.machine import peak_memory
 
 
 def added_by_update(model: str, length: int) -> int | None:
-    """Return by how many bytes an update raises the peak of a new process; None where the system does not tell.
+    """Return by how many bytes an update raises the peak of a new process; None where neither it nor the system tells.
 
     Args:
         model: as `parallelism.make_model` takes it.
         length: tokens of the row.
     """
     command = [sys.executable, "-m", "seqline.lab.peak", model, str(length)]
-    told = json.loads(subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout)
+    done = subprocess.run(command, capture_output=True, check=False, encoding="utf-8")
+    if done.returncode:  # it had too little memory, for one
+        return None
+    told = json.loads(done.stdout.splitlines()[-1])
     return None if told["before"] is None else told["after"] - told["before"]
 
 

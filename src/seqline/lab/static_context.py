@@ -161,10 +161,11 @@ def follows_verdict(static: Sequence[Array], attention: Sequence[Array], name: s
 def measure(lab: Lab) -> Finding:
     """Lead all models along the same test sentences, then let them write."""
     pairs = read_test(lab, "pair", at_least=STEPS - 1, at_most=40)[: lab.pick(SENTENCES, QUICK_SENTENCES)]
+    target = Translator.load(lab.run(models(lab)[0])).tokenizers.target
+    pairs = [pair for pair in pairs if len(target.encode(pair[1])) >= STEPS - 1]  # where characters were counted
     if len(pairs) < 2:
-        raise UserError(
-            f"fewer than two test sentences of {STEPS - 1} to 40 target words", where="--data", fix="add some"
-        )
+        what = f"fewer than two test sentences of {STEPS - 1} to 40 target words and as many pieces"
+        raise UserError(what, where="--data", fix="add some")
     seeds = lab.seed_numbers()
     led: dict[str, dict[str, list[Array]]] = {"swapped": {}, "re-read": {}, "gradient": {}}
     exchanges: dict[str, list[Array]] = {}
@@ -191,8 +192,9 @@ def measure(lab: Lab) -> Finding:
         for name, of in exchanges.items()
     }
     note = (
-        f"{len(pairs)} test sentences with {STEPS - 1} target words or more, the same for all, each with the source of "
-        f"another one of them (gradients: the first {min(FOR_GRADIENTS, len(pairs))}); mean over {lab.seeds_said()}. A decoder "
+        f"{len(pairs)} test sentences with {STEPS - 1} target words (characters of a script without spaces) or more, the same "
+        "for all, each with the source of another one of them "
+        f"(gradients: the first {min(FOR_GRADIENTS, len(pairs))}); mean over {lab.seeds_said()}. A decoder "
         "that was never fed cannot re-read and goes on with the first source: its rows of 0 and of 100 % are so by construction."
     )
     return Finding(
@@ -253,6 +255,6 @@ EXPERIMENT = Experiment(
     question="Does the source fade while the decoder writes, and does feeding it at every step help?",
     claims=CLAIMS,
     models=models,
-    learners=("luong",),
+    learners=("encoder-decoder", "contextual", "luong"),
     measure=measure,
 )

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 ZOO = "zoo"
 VALIDATIONS, VALIDATION_SENTENCES = 2, 100
 LEARNED = 10.0
-"""BLEU below which a model says nothing about what it could have learned."""
+LEARNED_RULE = (
+    f"undecided where a model of the language pair that it needs has a BLEU below {LEARNED:g} on the validation set"
+)
 
 
 def train_zoo(lab: Lab, wanted: Iterable[Wanted]) -> dict[Wanted, str]:
@@ -86,12 +88,12 @@ def trained(lab: Lab, wanted: Wanted) -> Trained:
 
 
 def unlearned(lab: Lab, wanted: Iterable[Wanted]) -> str | None:
-    """Say which model has not learned its language pair: its BLEU on the validation set is below `LEARNED`."""
+    """Say which model has not learned its language pair, by its BLEU on the validation set."""
     for each in wanted:
         bleu = (read_manifest(run_folder(lab, each))["validation"] or {}).get("BLEU", 0.0)
         if bleu < LEARNED:
             name = name_of(lab, each)
-            return f"Nothing is decided: {name} has not learned its pair, its BLEU is {bleu:.1f} (validation), below {LEARNED:g}."
+            return f"Nothing is decided: {name} has not learned its pair, its BLEU is {bleu:.1f} (validation)."
     return None
 
 
