@@ -36,6 +36,11 @@ def told(error: Exception) -> str:
     return said if isinstance(error, UserError) else f"{type(error).__name__}: {said}"
 
 
+def counted(number: int, what: str) -> str:
+    """Write a number of things: "1 row", "1,461 rows"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Name the nearest known name, or list them all when none is near. For the `fix` of a UserError."""
     names = sorted(known)

@@ -117,3 +117,6 @@ def test_a_whole_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     peaks = {row[0]: row[1:] for row in done.tables[-1].rows}
     assert (peaks["lstm"], peaks["gru"]) == ((64.0, 1024.0), (None, None))
     assert (len(done.tables), len(done.pictures)) == (5, 4)
+    monkeypatch.setattr(parallelism, "added_by_update", lambda *_: None)  # as on a system that does not tell
+    silent = measured(parallelism.EXPERIMENT, tmp_path, {})
+    assert [picture.name for picture in silent.pictures] == ["training-speed", "waiting", "kept"]

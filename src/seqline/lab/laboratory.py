@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from seqline import files
-from seqline.errors import Stopped, UserError, did_you_mean
+from seqline.errors import Stopped, UserError, counted, did_you_mean
 
 if TYPE_CHECKING:
     from seqline.comparing.training import Start
@@ -57,8 +57,7 @@ class Lab:
 
     def seeds_said(self) -> str:
         """Return "1 seed" or "3 seeds"."""
-        number = len(self.seed_numbers())
-        return f"{number} seed{'' if number == 1 else 's'}"
+        return counted(len(self.seed_numbers()), "seed")
 
     def pick(self, full: T, quick: T) -> T:
         """Return what fits the scale."""

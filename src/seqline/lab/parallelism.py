@@ -321,7 +321,11 @@ def measure(lab: Lab) -> Finding:
             _plot("training-speed", "Training speed at equal parameters", "tokens/s", speeds),
             _plot("waiting", "Operations that wait for one another", "operations", counted),
             _plot("kept", f"Kept for the way back by one layer of width {WIDTH}, but for the mask", "KiB", kibis),
-            _plot("peak", "What an update on one row adds to the peak memory", "MiB", peaks),
+            *(
+                [_plot("peak", "What an update on one row adds to the peak memory", "MiB", peaks)]
+                if any(each is not None for of in peaks.values() for each in of.values())
+                else []
+            ),
         ),
         verdicts(found),
         (

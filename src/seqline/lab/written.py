@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seqline.comparing.table import escape
+from seqline.errors import counted
 from seqline.lab.results import FAILED, Result, count_states, judged
 from seqline.machine import said
 
@@ -47,13 +48,9 @@ def totals(found: Sequence[Result]) -> str:
 def seeds_said(result: Result) -> str:
     """Return what an experiment was made with."""
     settings = result["settings"]
-    counted = [_counted(settings[name], name[:-1]) for name in ("seeds", "threads") if name in settings]
+    made = [counted(settings[name], name[:-1]) for name in ("seeds", "threads") if name in settings]
     time = f"{result['seconds']:.0f} s beside the training of the zoo"
-    return f"{', '.join([*counted, time])}; {said(result['machine'])}, torch {result['torch']}"
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
+    return f"{', '.join([*made, time])}; {said(result['machine'])}, torch {result['torch']}"
 
 
 def sizes(result: Result) -> tuple[tuple[str, ...], list[list[str]]]:

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from seqline.data.series import Flags, Missing, Times
 from seqline.data.series.frequency import IN_MONTHS, Frequency
-from seqline.data.series.rows import Naming, Rows, counted
+from seqline.data.series.rows import Naming, Rows
 from seqline.data.series.steps import kept_day
 from seqline.data.series.zones import DAY, local_of
-from seqline.errors import UserError
+from seqline.errors import UserError, counted
 
 MOST_ROWS = 20_000_000
 """The most rows that filling gaps may lead to."""

@@ -19,12 +19,12 @@ from seqline.data.series.frames import read_frame, read_parquet
 from seqline.data.series.frequency import Frequency, frequency_of
 from seqline.data.series.gaps import Checked, Layout, put_on_grid, settle_missing
 from seqline.data.series.roles import Roles, find_roles
-from seqline.data.series.rows import Naming, Rows, counted, put_in_order, settle_clock
+from seqline.data.series.rows import Naming, Rows, put_in_order, settle_clock
 from seqline.data.series.steps import find_frequency, find_row_step
 from seqline.data.series.table import Column, Table, read_csv
 from seqline.data.series.times import ReadTimes
 from seqline.data.series.zones import check_zone, utc_of
-from seqline.errors import UserError, did_you_mean
+from seqline.errors import UserError, counted, did_you_mean
 
 if TYPE_CHECKING:
     from seqline.config import DataConfig

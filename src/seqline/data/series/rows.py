@@ -12,7 +12,7 @@ from seqline.data.series import Floats, Repeated, SeriesOptions, Times
 from seqline.data.series.forms import TimeForm
 from seqline.data.series.table import Table
 from seqline.data.series.zones import Utc
-from seqline.errors import UserError
+from seqline.errors import UserError, counted
 
 
 class Rows(NamedTuple):
@@ -171,8 +171,3 @@ def _refuse_disorder(rows: Rows, naming: Naming) -> None:
         naming.refuse(
             int(rows.row[at]), f"{name}: {what} ({counted(len(bad), 'such place')})", "sort the rows, or ask for `sort`"
         )
-
-
-def counted(number: int, what: str) -> str:
-    """Write a number of things: "1 row", "1,461 rows"."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
